@@ -34,9 +34,14 @@ func DeleteArriving(c policies.Change) policies.Verdict {
 		return policies.Verdict{}
 	}
 	return policies.Deny(field.Forbidden(field.NewPath("metadata", "name"), fmt.Sprintf(
-		"Cluster API becomes authoritative for %s at this moment, and then this deletion would be for good, with all instances of the %s. Try again once "+
-			"status.authoritativeAPI is ClusterAPI, or first cancel the move: %s",
-		there(c), c.Kind, moveTo(c, MachineAPI))))
+		"Cluster API becomes authoritative for %s at this moment, and then this deletion would also delete %s. Try again once status.authoritativeAPI is "+
+			"ClusterAPI, or first cancel the move: %s",
+		there(c), withIt[c.Kind], moveTo(c, MachineAPI))))
+}
+
+// withIt is what the deletion of an object for which Cluster API is authoritative deletes, too.
+var withIt = map[string]string{
+	"Machine": "the Machine API Machine and the instance", "MachineSet": "the set's Machines with their instances", "MachineHealthCheck": "the Machine API check",
 }
 
 // arrives reports whether somebody deletes an object to which it is announced that Cluster API becomes authoritative, and the move is not complete. It is not
