@@ -123,7 +123,8 @@ func Rules() policies.Set {
 				"is not paused. A paused VSphereVM or OpenStackServer that names another instance than its Machine may be deleted. While an object is being " +
 				"deleted, anybody may remove its finalizers, but the provider's finalizer only if Machine API is authoritative and the object is paused, or is an " +
 				"infrastructure machine that no Machine owns. Anybody may add the provider's finalizer to an object that Poundlock did not create: without the " +
-				"finalizer, the instance would be left behind. vSphere's controllers have no service account of their own. So anybody may add vSphere's finalizer to a VSphereMachine or a VSphereVM. Anybody may also " +
+				"finalizer, the instance would be left behind. vSphere's controllers have no service account of their own. So anybody may add vSphere's " +
+				"finalizer to a VSphereMachine or a VSphereVM. Anybody may also " +
 				"write to a VSphereMachine that Poundlock did not create and that is not paused, and to its VSphereVM. Adding or removing an empty object or list " +
 				"counts as a change. A default that the provider's webhooks add does not.",
 			Remedy: "Change the providerSpec of the Machine API object, or move authority to Cluster API first.",
