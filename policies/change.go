@@ -151,7 +151,7 @@ type Facts struct {
 	// Leaving is a sentence about a namespace, CRD or Cluster (surroundings) that is being deleted, of the API to which an object is to move. If Masters were
 	// looked up, it is about the surroundings of Cluster API's objects. It is "" if no surroundings are being deleted.
 	Leaving string
-	// PausedCluster is the name of the paused Cluster of an object that is to move. It is "" if the Cluster is not paused.
+	// PausedCluster is the name of the paused Cluster of an object that is to move or be deleted. It is "" if the Cluster is not paused.
 	PausedCluster string
 	// Remediation is whether the template exists from which a MachineHealthCheck creates its remediation requests. The template is looked up in the namespace of
 	// the API to which the check is to move.
@@ -266,6 +266,8 @@ const (
 	NeedSets
 	// NeedSurroundings asks for Facts.Leaving and Facts.PausedCluster, from the API server.
 	NeedSurroundings
+	// NeedPausedCluster asks for Facts.PausedCluster of a deletion, from the API server.
+	NeedPausedCluster
 	// NeedUnknownInstances asks for Facts.UnknownInstances, from an indexed cache. For a MachineSet or a MachineDeployment it also asks for Facts.Hooked and
 	// Facts.WithNodes.
 	NeedUnknownInstances

@@ -234,6 +234,11 @@ func (l Lookups) advisory(ctx context.Context, c *policies.Change, needs policie
 		doubt("whether the namespace, the CRDs and the Cluster of the twin are being deleted or paused could not be checked", err)
 		c.Facts.Leaving, c.Facts.PausedCluster = leaving, paused
 	}
+	if needs.Has(policies.NeedPausedCluster) && c.Operation == admissionv1.Delete {
+		paused, err := l.pausedCluster(ctx, *c)
+		doubt("whether the Cluster is paused, which would hold the deletion up, could not be checked", err)
+		c.Facts.PausedCluster = paused
+	}
 	if needs.Has(policies.NeedRemediation) {
 		c.Facts.Remediation = l.remediation(ctx, *c)
 	}

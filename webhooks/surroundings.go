@@ -44,14 +44,27 @@ func (l Lookups) surroundings(ctx context.Context, c policies.Change) (leaving, 
 			paused = part.Name
 		}
 	}
-	if name := authority.ClusterOf(c.Facts.Twin); name != "" && authority.Read(c.New).Requested == authority.MachineAPI {
-		o, err := l.live(ctx, Ref{GroupVersionKind: surroundingKinds[authority.Cluster], Namespace: c.TwinNamespace, Name: name})
-		if err != nil {
+	if authority.Read(c.New).Requested == authority.MachineAPI {
+		if paused, err = l.pausedCluster(ctx, c); err != nil {
 			return "", "", err
-		}
-		if authority.PausesAll(o) {
-			paused = name
 		}
 	}
 	return "", paused, nil
+}
+
+// pausedCluster returns the name of the Cluster of the Cluster API object of a pair, if that Cluster is paused.
+func (l Lookups) pausedCluster(ctx context.Context, c policies.Change) (string, error) {
+	core, namespace := c.Facts.Twin, c.TwinNamespace
+	if c.Side == policies.SideClusterAPI {
+		core, namespace = c.Old, c.Namespace
+	}
+	name := authority.ClusterOf(core)
+	if name == "" {
+		return "", nil
+	}
+	cluster, err := l.live(ctx, Ref{GroupVersionKind: surroundingKinds[authority.Cluster], Namespace: namespace, Name: name})
+	if err != nil || !authority.PausesAll(cluster) {
+		return "", err
+	}
+	return name, nil
 }

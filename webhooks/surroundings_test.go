@@ -8,6 +8,8 @@ import (
 	"context"
 	"testing"
 
+	admissionv1 "k8s.io/api/admission/v1"
+
 	"github.com/poundlock/poundlock/policies"
 	"github.com/poundlock/poundlock/policies/authority"
 )
@@ -42,6 +44,35 @@ func TestSurroundings(t *testing.T) {
 		doubts := l.advisory(t.Context(), &change, policies.NeedSurroundings)
 		if len(doubts) > 0 || change.Facts.Leaving != c.leaving || change.Facts.PausedCluster != c.paused {
 			t.Errorf("%s: %q is leaving, %q is paused (%v)", sentence, change.Facts.Leaving, change.Facts.PausedCluster, doubts)
+		}
+	}
+}
+
+// TestADeletionAsksWhetherTheClusterIsPaused asks from either side: it is the Cluster of Cluster API's object that counts.
+func TestADeletionAsksWhetherTheClusterIsPaused(t *testing.T) {
+	core, err := policies.ParseObject([]byte(`{"spec":{"clusterName":"lock"}}`))
+	if err != nil {
+		t.Fatal(err)
+	}
+	other, err := policies.ParseObject([]byte(`{"spec":{}}`))
+	if err != nil {
+		t.Fatal(err)
+	}
+	l := Lookups{Live: ReaderFunc(func(_ context.Context, ref Ref) (*policies.Object, error) {
+		if ref.Kind == authority.Cluster && ref.Namespace == "core" && ref.Name == "lock" {
+			return policies.ParseObject([]byte(`{"spec":{"paused":true}}`))
+		}
+		return nil, nil
+	})}
+	for _, c := range []policies.Change{
+		{Subject: policies.Subject{Side: policies.SideClusterAPI, Kind: "Machine", Namespace: "core", TwinNamespace: "machines", Name: "w"}, Old: core,
+			Facts: policies.Facts{Twin: other}},
+		{Subject: policies.Subject{Side: policies.SideMachineAPI, Kind: "Machine", Namespace: "machines", TwinNamespace: "core", Name: "w"}, Old: other,
+			Facts: policies.Facts{Twin: core}},
+	} {
+		c.Operation = admissionv1.Delete
+		if doubts := l.advisory(t.Context(), &c, policies.NeedPausedCluster); len(doubts) > 0 || c.Facts.PausedCluster != "lock" {
+			t.Errorf("%s: %q is paused (%v)", c.Side, c.Facts.PausedCluster, doubts)
 		}
 	}
 }

@@ -399,7 +399,7 @@ func only(f policies.Facts, n policies.Need) policies.Facts {
 	if !n.Has(policies.NeedOwnerSet) {
 		f.OwnerSet, f.OwnerSetTwin = nil, nil
 	}
-	if !n.Has(policies.NeedSurroundings) {
+	if !n.Has(policies.NeedSurroundings) && !n.Has(policies.NeedPausedCluster) {
 		f.PausedCluster = ""
 	}
 	if !n.Has(policies.NeedSurroundings) && !n.Has(policies.NeedMasters) {

@@ -78,14 +78,41 @@ func endsInstance(machine *policies.Object, infra InfraReference, instance, unpa
 	return append(append(out, "Then unpause the Machine: "+unpause), ends...)
 }
 
-// DeletePaused warns of a deletion that Cluster API does not carry out because the object is paused. If the object has a Machine API object, there is no
-// warning, because other rules then describe what happens.
+// DeletePaused warns of a deletion that Cluster API does not carry out because the object or its Cluster is paused. If a paused object has a Machine API object,
+// there is no warning, because other rules then describe what happens.
 func DeletePaused(c policies.Change) policies.Verdict {
-	if !deletesPaused(c) || c.Facts.Twin != nil {
+	if deletesPaused(c) && c.Facts.Twin == nil {
+		kind, _ := KindNamed(c.Kind)
+		return policies.Warn(DeletionPaused(kind, c.Old)...)
+	}
+	if c.Facts.PausedCluster == "" || !mayBeHeld(c) || !deletesHeld(c) {
 		return policies.Verdict{}
 	}
+	namespace := c.Namespace
+	if c.Side == policies.SideMachineAPI {
+		namespace = c.TwinNamespace
+	}
+	return policies.Warn(fmt.Sprintf("spec.paused of Cluster %s is true, so Cluster API does not act on its objects: this deletion does not end until somebody "+
+		"unpauses the Cluster: %s", c.Facts.PausedCluster, unpauseCommand(namespace, c.Facts.PausedCluster)))
+}
+
+// deletesHeld reports whether a deletion is one that Cluster API's controllers have to complete: that of an object which they hold by their finalizer, and for
+// which Machine API is not authoritative.
+func deletesHeld(c policies.Change) bool {
 	kind, _ := KindNamed(c.Kind)
-	return policies.Warn(DeletionPaused(kind, c.Old)...)
+	core := c.Old
+	if c.Side == policies.SideMachineAPI {
+		core = c.Facts.Twin
+	}
+	if core == nil || core.HasAnnotation(PausedAnnotation) || kind.ClusterAPIFinalizer == "" || !core.HasFinalizer(kind.ClusterAPIFinalizer) {
+		return false
+	}
+	return c.Facts.Twin == nil || stand(c).authoritative() == ClusterAPI
+}
+
+// mayBeHeld reports whether deletesHeld depends on facts: a person deletes an object of Cluster API, or a Machine whose deletion deletes that of Cluster API too.
+func mayBeHeld(c policies.Change) bool {
+	return c.Actor == policies.Anyone && (c.Side == policies.SideClusterAPI || owned(c.Old))
 }
 
 // deletesPaused reports whether a person makes a deletion for which DeletionPaused has sentences.

@@ -699,11 +699,12 @@ func Rules() policies.Set {
 		{
 			ID: "authority/delete-paused", Clause: "converting › Pausing of Cluster API controllers",
 			Description: "Deleting a paused Cluster API Machine or MachineSet that has no Machine API object causes a warning. Cluster API does not act on " +
-				"paused objects, so the deletion does not end while the object has the annotation cluster.x-k8s.io/paused.",
+				"paused objects, so the deletion does not end while the object has the annotation cluster.x-k8s.io/paused. There is a warning too if Cluster API is " +
+				"authoritative and the Cluster is paused (spec.paused), which holds all of the Cluster's objects.",
 			Remedy: "To have Cluster API terminate the instance, run the commands of the warning in their order: the provider's finalizer comes first. To keep " +
-				"the instance, create the Machine API object again first.",
-			On:    on(capi([]string{"Machine", "MachineSet"}, onDelete)),
-			Needs: when(deletesPaused, policies.NeedTwin), Check: DeletePaused,
+				"the instance, create the Machine API object again first. If the Cluster is paused, ask who paused it, and unpause it.",
+			On:    on(mapi(machine, onDelete), capi([]string{"Machine", "MachineSet"}, onDelete)),
+			Needs: when(mayBeHeld, policies.NeedTwin|policies.NeedPausedCluster), Check: DeletePaused,
 		},
 		{
 			ID: "authority/delete-undrained", Clause: "converting › Machine lifecycle hooks",
