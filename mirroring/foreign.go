@@ -438,9 +438,13 @@ func resource(o *unstructured.Unstructured) string {
 // the mirror names none.
 func (s steps) unnamed(mirror *unstructured.Unstructured) string {
 	id := pairs.Nested(mirror, "spec", "providerID")
-	if s.Kind.Name != "Machine" || s.Source() != authority.MachineAPI || id == "" || pairs.Nested(s.MachineAPI, "spec", "providerID") != "" ||
-		s.MachineAPI.GetDeletionTimestamp() != nil {
+	if s.Kind.Name != "Machine" || id == "" || pairs.Nested(s.MachineAPI, "spec", "providerID") != "" || s.MachineAPI.GetDeletionTimestamp() != nil {
 		return ""
+	}
+	if s.Source() == authority.ClusterAPI {
+		return fmt.Sprintf("%s has the instance %s, but this Machine, for which Cluster API is authoritative, has no spec.providerID, and its Cluster API "+
+			"Machine does not exist. Restore the Cluster API Machine with spec.providerID: %[2]s. Or delete this Machine, which terminates nothing, and create it "+
+			"again with that spec.providerID", pairs.Describe(mirror), id)
 	}
 	if phase := pairs.Nested(s.MachineAPI, "status", "phase"); phase == "Provisioned" || phase == "Running" {
 		return fmt.Sprintf("%s, the mirror, has the instance %s, but this Machine, whose phase is %s, has no spec.providerID at the moment. Wait until "+

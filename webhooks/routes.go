@@ -169,7 +169,10 @@ func Routes(c Catalog) []Route {
 			Name: "cluster-api-deployment-delete", Side: policies.SideClusterAPI, Subjects: deploymentSubjects(), Operations: ops(remove), FailurePolicy: ignore,
 		},
 		{Name: "cluster-api-scale", Side: policies.SideClusterAPI, Subjects: scaled(capi), Subresource: "scale", Operations: ops(update), FailurePolicy: ignore},
-		{Name: "cluster-api-delete", Side: policies.SideClusterAPI, Subjects: capi, Operations: ops(remove), FailurePolicy: ignore, Conditions: held},
+		{
+			Name: "cluster-api-delete", Side: policies.SideClusterAPI, Subjects: capi, Operations: ops(remove), FailurePolicy: fail, Conditions: held,
+			closed: cel.DeletesAnnounced(),
+		},
 		{
 			// A provider's machine that names no instance and has no owner is reviewed too, but fails open. Cluster API gives the machine an owner later, in a request
 			// that no rule judges. Its provider would then create a second instance if the Machine already has one. Requests of Cluster API's controllers are excluded,

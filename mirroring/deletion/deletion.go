@@ -215,7 +215,13 @@ func (s Pair) detach(child *unstructured.Unstructured, side authority.API) *pair
 func (s Pair) releaseMirror(side authority.API) *pairs.Write {
 	if side == authority.MachineAPI {
 		return pairs.First(s.leftoverInfra, func() *pairs.Write {
-			return s.unlessOwner(release(s.MachineAPI, authority.SyncFinalizer, s.Kind.MachineAPIFinalizer))
+			w := s.unlessOwner(release(s.MachineAPI, authority.SyncFinalizer, s.Kind.MachineAPIFinalizer))
+			if w != nil && s.IsMirror(s.Infra) && s.namedOnlyBy(s.Infra) {
+				w.Warning = true
+				w.Note += fmt.Sprintf(". The instance %s keeps running. Only %s still names it, which is paused: no controller acts on it",
+					pairs.Nested(s.Infra, "spec", "providerID"), pairs.Describe(s.Infra))
+			}
+			return w
 		})
 	}
 	return pairs.First(s.leftoverInfra, s.keepInfra, func() *pairs.Write {
@@ -240,12 +246,30 @@ func (s Pair) leftoverInfra() *pairs.Write {
 }
 
 // idle reports whether infra is a mirror, and Cluster API runs no instance for it. The second holds in three cases: Machine API is authoritative, the Cluster
-// API Machine was never created, or that Machine is being deleted before any controller acted on it (unheld).
+// API Machine does not exist, or that Machine is being deleted before any controller acted on it (unheld). It is false for an object that alone names an
+// instance: without that object, nobody would find the instance.
 func (s Pair) idle(infra *unstructured.Unstructured) bool {
-	if !s.IsMirror(infra) {
+	if !s.IsMirror(infra) || s.namedOnlyBy(infra) {
 		return false
 	}
 	return s.Authoritative() == authority.MachineAPI || s.Core == nil && len(infra.GetOwnerReferences()) == 0 || s.unheld()
+}
+
+// namedOnlyBy reports whether infra names an instance that no Machine names any more. A backup leads to this if it has the infrastructure machine, and no
+// Machine with the instance's ID. The Machine API Machine does not name the instance either if it is being deleted while Cluster API is authoritative, because
+// that deletion terminates nothing.
+func (s Pair) namedOnlyBy(infra *unstructured.Unstructured) bool {
+	if s.Kind.Infra != authority.InfraMachine || pairs.Nested(infra, "spec", "providerID") == "" {
+		return false
+	}
+	switch pairs.PresenceOf(s.MachineAPI) {
+	case authority.Present:
+		return s.Core == nil && pairs.Nested(s.MachineAPI, "spec", "providerID") == ""
+	case authority.Deleting:
+		return s.Core == nil && s.Authoritative() == authority.ClusterAPI
+	case authority.Absent:
+	}
+	return false
 }
 
 // unheld reports whether the Cluster API object is being deleted while it is still paused, without its controller's finalizer and without an instance. The

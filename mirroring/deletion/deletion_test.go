@@ -54,6 +54,8 @@ func TestWritesOfADeletion(t *testing.T) {
 				"patch Machine.cluster.x-k8s.io", "patch Machine.machine.openshift.io"}},
 		{"a Machine of Cluster API's that never was: its infrastructure goes too", meta(going, free) + capi, "", meta(infra, mirror) + "}",
 			[]string{"delete AWSMachine.infrastructure.cluster.x-k8s.io", "patch AWSMachine.infrastructure.cluster.x-k8s.io", "patch Machine.machine.openshift.io"}},
+		{"the same, but its infrastructure, which was restored, names an instance, and stays", meta(going, free) + capi, "",
+			meta(infra, mirror) + `, spec: {providerID: "aws:///a/i-1"}}`, []string{"patch Machine.machine.openshift.io"}},
 		{"Cluster API runs the instance: its infrastructure is not touched", meta(going, held) + capi, meta(core) + ref, meta(infra, `annotations: {poundlock.openshift.io/mirror-of: Machine/m}, `, owned) + "}",
 			[]string{"patch Machine.machine.openshift.io", "patch AWSMachine.infrastructure.cluster.x-k8s.io", "patch Machine.cluster.x-k8s.io"}},
 		{"an unowned mirror goes to be recreated: its infrastructure is kept from the collector first", meta(held) + mapi, meta(going, core, mirror) + ref, meta(infra, mirror, owned) + "}",

@@ -15,9 +15,10 @@ import (
 // A cache may lag. But the object in the review is as stored, including the pause annotation of a Cluster API object and the sync finalizer of an object of
 // either API. If the cached twin agrees with these, the cache suffices: at worst, its lag refuses something for a moment. If the two disagree, only a live read
 // decides (DESIGN §3.1). A person's deletion always gets a live read, because its warning describes what will happen, and a lag would make the warning false.
+// So does the deletion of an object to which the end of a move is announced: whether that move still goes on decides.
 func CacheSuffices(c policies.Change, twin *policies.Object) bool {
 	o := stored(c)
-	if o == nil || c.Operation == admissionv1.Delete && c.Actor == policies.Anyone {
+	if o == nil || c.Operation == admissionv1.Delete && (c.Actor == policies.Anyone || announced(o)) {
 		return false
 	}
 	if c.Side == policies.SideMachineAPI {

@@ -24,6 +24,7 @@ func TestACacheDecidesNoPersonsDeletion(t *testing.T) {
 	}
 	paused := parse(`{"metadata":{"name":"a","annotations":{"cluster.x-k8s.io/paused":""},"finalizers":["` + authority.SyncFinalizer + `"]}}`)
 	mirrored := parse(`{"metadata":{"name":"a","finalizers":["` + authority.SyncFinalizer + `"]},"status":{"authoritativeAPI":"ClusterAPI"}}`)
+	announced := parse(`{"metadata":{"name":"a","annotations":{"cluster.x-k8s.io/paused":"authority-arrives-2"},"finalizers":["` + authority.SyncFinalizer + `"]}}`)
 	before := parse(`{"metadata":{"name":"a"},"status":{"authoritativeAPI":"MachineAPI"}}`)
 	for _, c := range []struct {
 		it        string
@@ -37,6 +38,7 @@ func TestACacheDecidesNoPersonsDeletion(t *testing.T) {
 		{"a deletion that is warned of wrongly is stored all the same", admissionv1.Delete, policies.SideClusterAPI, policies.Anyone, paused, false},
 		{"on the other side the twin may be going", admissionv1.Delete, policies.SideMachineAPI, policies.Anyone, mirrored, false},
 		{"a controller reads no warnings", admissionv1.Delete, policies.SideClusterAPI, policies.ClusterAPIController, paused, true},
+		{"but whether a move goes on decides about what is announced", admissionv1.Delete, policies.SideClusterAPI, policies.GarbageCollector, announced, false},
 	} {
 		change := policies.Change{Operation: c.operation, Actor: c.actor, Old: c.old}
 		change.Side = c.side

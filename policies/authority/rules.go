@@ -614,7 +614,7 @@ func Rules() policies.Set {
 			ID: "authority/delete-arriving", Clause: "converting › Migration of resources",
 			Description: "Right before Cluster API becomes authoritative, Poundlock announces that in the pause annotation of the Cluster API object. From then on " +
 				"until Cluster API is authoritative, nobody may delete this object: before, the deletion cancels the move, and afterwards it deletes the Machines " +
-				"with their instances.",
+				"with their instances. While no replica of Poundlock answers, such a deletion is refused too.",
 			Remedy: "Try again once status.authoritativeAPI is ClusterAPI, or set spec.authoritativeAPI: MachineAPI first.",
 			On:     on(capi(kinds, onDelete)), Needs: always(policies.NeedTwin), Check: DeleteArriving,
 		},

@@ -58,6 +58,13 @@ func Mirrored() string {
 	return either(fmt.Sprintf(`%q in %s`, authority.MirrorAnnotation, object("o.metadata", "annotations")))
 }
 
+// DeletesAnnounced returns an expression that is true if an object is deleted to which it is announced that Cluster API becomes authoritative
+// (authority.DeleteArriving). Without an answer, nobody knows whether the deletion ends instances.
+func DeletesAnnounced() string {
+	return fmt.Sprintf(`string(%[2]s[?%[1]q].orValue("")).startsWith(%[3]q)`,
+		authority.PausedAnnotation, object("dyn(oldObject).metadata", "annotations"), authority.ArrivingPrefix)
+}
+
 // BeginsBesideForeign returns an expression that is true if a Machine gets the finalizer with which Machine API begins to create an instance, although Cluster
 // API has a Machine of the same name that is not its mirror. The mirror has reported that Machine in the condition Synchronized, or by BesideForeignAnnotation
 // on the Machine API Machine.

@@ -76,6 +76,7 @@ func TestTwins(t *testing.T) {
 	t.Run("an infrastructure machine that belongs to nobody is in the way", machines.metByInfra)
 	t.Run("an infrastructure machine is made in the moment before the mirror's", machines.overtaken)
 	t.Run("a mirror whose instance the Machine does not name", machines.keepsMirrorsInstance)
+	t.Run("an instance that a restored infrastructure machine alone names", machines.keepsRestoredInstance)
 	t.Run("what Cluster API has begun does not become the mirror", machines.keepsBegun)
 	t.Run("a Machine is mirrored in few requests", machines.isFrugal)
 	t.Run("another instance than the Machine's is nobody's to take", machines.keepsInstance)
@@ -625,10 +626,33 @@ func (w *twins) metByInfra(t *testing.T) {
 	w.mirrored(t, "bare", 0)
 
 	// As it is restored from a backup of a time in which Cluster API was authoritative: marked, and not paused.
-	restored := w.make(t, strings.Replace(fmt.Sprintf(bareInfra, "infra-restored"), "namespace:", "annotations: {poundlock.openshift.io/mirror-of: Machine/infra-restored}, namespace:", 1))
+	w.pausedFirst(t, "infra-restored", func(*unstructured.Unstructured) {})
+	// The same, and somebody deletes it. Without an owner, the provider does not remove its finalizer.
+	w.pausedFirst(t, "infra-restored-ending", func(o *unstructured.Unstructured) {
+		if err := w.Delete(t.Context(), o); err != nil {
+			t.Fatal(err)
+		}
+	})
+
+	infra = w.make(t, fmt.Sprintf(bareInfra, "bare-there"))
+	w.adopt(t, "bare-there", authority.ClusterAPI)
+	w.strange(t, "bare-there", "has the name that the mirror's infrastructure machine needs: delete that object")
+	w.untouched(t, infra)
+	if err := w.Delete(t.Context(), infra); err != nil {
+		t.Fatal(err)
+	}
+	w.eventually(t, "bare-there is mirrored", func() string { return w.unsynced(t, machineAPIMachine, "bare-there") })
+}
+
+// pausedFirst restores an infrastructure machine, and fails if the mirror gives it an owner before it is paused: the provider would act.
+func (w *twins) pausedFirst(t *testing.T, name string, meanwhile func(*unstructured.Unstructured)) {
+	t.Helper()
+	restored := w.make(t, strings.Replace(fmt.Sprintf(bareInfra, name), "namespace:",
+		"finalizers: [awsmachine.infrastructure.cluster.x-k8s.io], annotations: {poundlock.openshift.io/mirror-of: Machine/"+name+"}, namespace:", 1))
 	versions := w.watch(t, restored)
-	w.adopt(t, "infra-restored", authority.MachineAPI)
-	w.mirrored(t, "infra-restored", 0)
+	meanwhile(restored)
+	w.adopt(t, name, authority.MachineAPI)
+	w.mirrored(t, name, 0)
 	owned := false
 	for !owned {
 		var o *unstructured.Unstructured
@@ -644,15 +668,6 @@ func (w *twins) metByInfra(t *testing.T) {
 			t.Errorf("it has an owner before it is paused, so the provider acts: %s", show(o))
 		}
 	}
-
-	infra = w.make(t, fmt.Sprintf(bareInfra, "bare-there"))
-	w.adopt(t, "bare-there", authority.ClusterAPI)
-	w.strange(t, "bare-there", "has the name that the mirror's infrastructure machine needs: delete that object")
-	w.untouched(t, infra)
-	if err := w.Delete(t.Context(), infra); err != nil {
-		t.Fatal(err)
-	}
-	w.eventually(t, "bare-there is mirrored", func() string { return w.unsynced(t, machineAPIMachine, "bare-there") })
 }
 
 // overtaken: Cluster API's Machine is made first, and the manager may stop before what it refers to.
@@ -701,6 +716,28 @@ func (w *twins) keepsMirrorsInstance(t *testing.T) {
 	w.patch(t, w.mapi(t, "restored"), "", `{"spec":{"providerID":"`+id+`"}}`)
 	w.mirrored(t, "restored", 0)
 	if now := w.get(t, infra.GroupVersionKind(), capi, "restored"); text(now, "spec", "providerID") != id {
+		t.Errorf("%s", show(now))
+	}
+}
+
+// keepsRestoredInstance: the same for Cluster API. Without the ID, Cluster API could create a second instance.
+func (w *twins) keepsRestoredInstance(t *testing.T) {
+	const id = "aws:///us-east-1a/i-0123456789abcdef3"
+	infra := w.make(t, strings.NewReplacer("name: %s", `name: restored-there, annotations: {poundlock.openshift.io/mirror-of: Machine/restored-there}`,
+		"spec: {", `spec: {providerID: "`+id+`", `).Replace(bareInfra))
+	w.adopt(t, "restored-there", authority.ClusterAPI)
+	w.strange(t, "restored-there", "Restore the Cluster API Machine with spec.providerID: "+id)
+	w.untouched(t, infra)
+	if err := w.Delete(t.Context(), w.mapi(t, "restored-there")); err != nil {
+		t.Fatal(err)
+	}
+	w.eventually(t, "the Machine API Machine is gone", func() string {
+		if machine := w.get(t, machineAPIMachine, mapi, "restored-there"); machine != nil {
+			return show(machine)
+		}
+		return ""
+	})
+	if now := w.get(t, infra.GroupVersionKind(), capi, "restored-there"); now.GetDeletionTimestamp() != nil || text(now, "spec", "providerID") != id {
 		t.Errorf("%s", show(now))
 	}
 }

@@ -233,6 +233,8 @@ func mutants() []mutant {
 		{"nobody looks for a twin when a controller is about to begin", func(r *rules) { r.bothBegin = true }, walkOf(twice, newMachine)},
 		{"a move ends although its Machine was deleted before", func(r *rules) { r.announcesNothing = true }, walkOf(flips|deletes, machineOfMachineAPI)},
 		{"a restored infrastructure machine gets an owner before it is paused", func(r *rules) { r.ownsFirst = true }, walkOf(twice, besideRestored)},
+		{"a restored infrastructure machine that is being deleted gets an owner before it is paused", func(r *rules) { r.ownsLeaving = true },
+			walkOf(crashes, besideEnding)},
 		{"what Cluster API has begun becomes the mirror when it is paused", func(r *rules) { r.pauseSuffices = true }, walkOf(twice|crashes, newInClusterAPI)},
 		{"a Machine goes whose finalizer somebody removed, and its instance stays", func(r *rules) { r.leavesInstance = true },
 			walkOf(flips|deletes|strips, machineOfMachineAPI)},

@@ -356,11 +356,15 @@ func (v *view) lag(was, now object) {
 	}
 }
 
-// showC, showI and showK return what a cache that is up to date would show.
+// showC, showI and showK return what a cache that is up to date would show, as far as its controller acts on it. A provider leaves an object without an owner
+// alone, such as one that was restored, even if that has the provider's finalizer.
 func (w *pair) showC() object {
 	return w.show(w.c & (there | leaving | syncFin | ctlFin | pauseRequested | acting | paused | hooked))
 }
 func (w *pair) showI() object {
+	if w.i.has(leaving) && w.i&(owned|dangling) == 0 {
+		return 0
+	}
 	return w.show(w.i & (there | leaving | ctlFin | pauseRequested | acting | paused | pid))
 }
 func (w *pair) showK() object {

@@ -154,7 +154,7 @@ func (p *pairs) toClusterAPI(w *pair) op {
 	i := first(
 		when(!w.m.has(syncFin), enrolM),
 		p.freesI(w),
-		when(!p.set && w.i.has(there) && w.i&(owned|pauseRequested|leaving) == 0 && !p.ownsFirst, pauseI),
+		when(!p.set && w.i.has(there) && w.i&(owned|pauseRequested) == 0 && !(p.ownsFirst || p.ownsLeaving && w.i.has(leaving)), pauseI),
 		when(!p.set && !w.c.has(there) && w.m.source() == authority.MachineAPI, p.hooking(w, makeC, makeCHooked)), // before the provider's object, which names it
 		when(!p.set && !w.i.has(there), knowing(w.m, makeI, makeIKnowing)),
 		when(!p.set && (!w.i.has(mark) || w.i.has(pid) != w.m.has(pid) || w.c.has(there) && !w.i.has(owned)), knowing(w.m, fixI, fixIKnowing)),

@@ -22,6 +22,8 @@ type rules struct {
 	announcesNothing bool
 	// ownsFirst: the mirror makes the Machine the owner of a provider's object that is not paused, as a restore leaves it.
 	ownsFirst bool
+	// ownsLeaving: the mirror does so if the object is being deleted.
+	ownsLeaving bool
 	// strands: a Cluster API object was deleted before any controller held it. The mirror relies on the controller of that object to delete the provider's object,
 	// which nobody does.
 	strands bool

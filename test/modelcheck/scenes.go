@@ -44,10 +44,15 @@ var (
 			w.core.seen, w.infra.seen = w.showC(), w.showI()
 			return w
 		}}
-	birthBeforeAdoption     = scene{name: "a Machine that is Cluster API's alone, which has asked for an instance", world: bornBeforeAdoption}
-	ownedOfMachineAPI       = scene{name: "a Machine that is Machine API's, owned by a MachineSet", family: ownedBy(authority.MachineAPI), world: ofMachineAPI}
-	newMachine              = scene{name: "a new Machine", world: func() pair { return pair{m: there | fresh} }}
-	besideRestored          = scene{name: "a new Machine, with a restored object", world: func() pair { return pair{m: there | fresh, i: there | mark} }}
+	birthBeforeAdoption = scene{name: "a Machine that is Cluster API's alone, which has asked for an instance", world: bornBeforeAdoption}
+	ownedOfMachineAPI   = scene{name: "a Machine that is Machine API's, owned by a MachineSet", family: ownedBy(authority.MachineAPI), world: ofMachineAPI}
+	newMachine          = scene{name: "a new Machine", world: func() pair { return pair{m: there | fresh} }}
+	besideRestored      = scene{name: "a new Machine, with a restored object", world: func() pair { return pair{m: there | fresh, i: there | mark} }}
+	besideEnding        = scene{name: "a Machine that is Machine API's, with a restored object that somebody deletes", world: func() pair {
+		w := ofMachineAPI()
+		w.i = there | mark | ctlFin | leaving | pid
+		return w
+	}}
 	newMachineForClusterAPI = scene{name: "a new Machine for Cluster API", world: func() pair { return pair{m: there | fresh | wants} }}
 	newInClusterAPI         = scene{name: "a new Machine in Cluster API", world: func() pair { return pair{c: there | fresh, i: there} }}
 	machineOfClusterAPI     = scene{name: "a Machine that is Cluster API's alone", world: ofClusterAPI}
@@ -355,6 +360,8 @@ func bounds() []bound {
 	add(true, newMachine, twice|crashes)
 	add(true, newInClusterAPI, twice|crashes)
 	add(true, besideRestored, twice|crashes)
+	add(true, besideEnding, crashes)
+	add(false, besideEnding, flips|crashes)
 	for _, on := range []keeping{onOpenStack, onVSphere} {
 		add(true, on.machineOfMachineAPI, flips|edits|crashes)
 		add(true, on.newForClusterAPI, flips|crashes)
