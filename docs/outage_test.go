@@ -23,6 +23,7 @@ func TestTheRunbookHasEveryRouteThatFailsClosed(t *testing.T) {
 		"machine-api-status-default": {"before the request or after: create, update, status"},
 		"cluster-api": {"with the annotation `poundlock.openshift.io/mirror-of`", "without `cluster.x-k8s.io/paused`",
 			"`providerID` of a Cluster API Machine"},
+		"cluster-api-delete": {"to delete a Cluster API object right before Cluster API becomes authoritative"},
 		"cluster-api-status": {"the condition `Paused` in the status of a Cluster API object"},
 		"infrastructure": {"of an infrastructure object also delete", "to update or delete a paused VSphereVM or OpenStackServer",
 			"to unpause an infrastructure machine"},

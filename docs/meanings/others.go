@@ -32,7 +32,8 @@ var others = Table{
 			Means: "with this annotation on a Cluster API object, with any value, Cluster API's controllers ignore the object. Poundlock or a person " +
 				"writes the annotation",
 			Do: "Poundlock sets the annotation on the Cluster API objects for which Machine API is authoritative, and removes it when a move to Cluster " +
-				"API ends. Do not remove the annotation from a mirror: without it both APIs would act on one instance",
+				"API ends. The value authority-arrives-N stands there right before that end: until it, nobody may delete the object. Do not remove the annotation " +
+				"from a mirror: without it both APIs would act on one instance",
 		},
 		{
 			Names: []string{clusterv1.DeleteMachineAnnotation, machineapi.DeleteAnnotation, machineapi.OldDeleteAnnotation},

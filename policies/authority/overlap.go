@@ -79,8 +79,16 @@ func relabels(c policies.Change) bool {
 	return c.Actor == policies.Anyone && !c.Old.Deleting() && acts(c.Old, apiOf(c.Old)) && !maps.Equal(c.Old.Metadata.Labels, c.New.Metadata.Labels)
 }
 
+// goesTo returns the API to which a Machine moves, or is asked to move; Unset if it stays in the API of the object under review.
+func goesTo(c policies.Change) API {
+	if s := stand(c); s.mapi != nil && s.Requested != Unset && s.Requested != apiOf(c.Old) {
+		return s.Requested
+	}
+	return Unset
+}
+
 // Relabelled warns if a MachineSet counts another number of Machines because of a Machine's new labels. A set keeps a Machine that it owns and no longer
-// selects, and does not count it. A set adopts a Machine that it selects and that no set owns.
+// selects, and does not count it. A set adopts a Machine that it selects and that no set owns. After a move, the sets of the other API do.
 func Relabelled(c policies.Change) policies.Verdict {
 	if !relabels(c) {
 		return policies.Verdict{}
@@ -94,9 +102,12 @@ func Relabelled(c policies.Change) policies.Verdict {
 			out = append(out, fmt.Sprintf("metadata.labels: MachineSet %s no longer selects this Machine, and creates another one in its place. This Machine keeps "+
 				"running, and is deleted with the set. To keep the Machine in the set, keep the labels of the set's spec.selector. To replace the Machine, delete "+
 				"it", name))
-		case after && !owned(c.Old) && acts(set, apiOf(c.Old)):
+		case after && !owned(c.Old) && apiOf(set) == apiOf(c.Old) && acts(set, apiOf(c.Old)):
 			out = append(out, fmt.Sprintf("metadata.labels: MachineSet %s selects this Machine, which no set owns. The set adopts the Machine, and deletes Machines "+
 				"beyond its spec.replicas with their instances. To prevent that, use other labels", name))
+		case after && !owned(c.Old) && apiOf(set) == goesTo(c) && actsSoon(set, c.Facts.Siblings):
+			out = append(out, fmt.Sprintf("metadata.labels: MachineSet %s of %s selects this Machine, which no set owns. Once this Machine has moved to %[2]s, the "+
+				"set adopts it, and deletes Machines beyond its spec.replicas with their instances. To prevent that, use other labels", name, goesTo(c).Text()))
 		}
 	}
 	slices.Sort(out)

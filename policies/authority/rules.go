@@ -559,10 +559,10 @@ func Rules() policies.Set {
 			ID: "authority/relabelled", Clause: authOf,
 			Description: "If somebody changes a Machine's labels in the authoritative API, there is a warning in two cases. If the MachineSet that owns the " +
 				"Machine no longer selects it, the set creates another Machine in its place. If no MachineSet owns the Machine and a set selects it, the set " +
-				"adopts the Machine, and deletes Machines beyond its spec.replicas.",
+				"adopts the Machine, and deletes Machines beyond its spec.replicas. If the Machine moves, or is asked to, the sets of the other API count, too.",
 			Remedy: "Keep the labels that are in spec.selector of the MachineSet. To replace a Machine, delete it.",
 			On:     on(mapi(machine, onUpdate), capi(machine, onUpdate)),
-			Needs:  when(relabels, policies.NeedSiblings), Check: Relabelled,
+			Needs:  when(relabels, policies.NeedTwin|policies.NeedSiblings), Check: Relabelled,
 		},
 		{
 			ID: "authority/selectors-overlap", Clause: deletion,
