@@ -8,7 +8,6 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
-	"maps"
 	"slices"
 	"sync"
 	"time"
@@ -101,14 +100,9 @@ func (s *seen) put(ref Ref, o *policies.Object) {
 	s.objects[ref] = o
 }
 
-// objectFrom returns the parsed form of an object without its managed fields. No rule reads these, and they are most of the object's bytes.
+// objectFrom returns the parsed form of an object that was looked up, without the managed fields that no rule reads.
 func objectFrom(content map[string]any) (*policies.Object, error) {
-	if metadata, ok := content["metadata"].(map[string]any); ok && metadata["managedFields"] != nil {
-		content, metadata = maps.Clone(content), maps.Clone(metadata)
-		delete(metadata, "managedFields")
-		content["metadata"] = metadata
-	}
-	raw, err := json.Marshal(content)
+	raw, err := json.Marshal(authority.ReduceManagedFields(content))
 	if err != nil {
 		return nil, fmt.Errorf("writing the object that was read: %w", err)
 	}
