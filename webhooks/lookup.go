@@ -159,14 +159,15 @@ func lookups(c cluster.Cluster, o Options, m *metrics) Lookups {
 		Live:      clientReader{Reader: c.GetAPIReader(), timeout: o.LookupTimeout, source: "live", metrics: m},
 		Referrers: indexReferrers{Reader: c.GetCache(), timeout: o.LookupTimeout, metrics: m},
 		Converter: converter, Platforms: o.Catalog.Platforms, Pairs: o.Pairs,
-		ControlPlanes: liveControlPlane{Reader: c.GetAPIReader(), creator: c.GetClient(), metrics: m, mayRecreate: o.MayRecreate},
-		Holding:       indexHolding{Reader: c.GetCache(), timeout: o.LookupTimeout, metrics: m},
-		Sets:          listing{Reader: c.GetCache(), timeout: o.LookupTimeout, source: "cache", metrics: m},
-		Deployments:   listing{Reader: c.GetAPIReader(), timeout: o.LookupTimeout, source: "live", metrics: m},
-		Masters:       mastersOf(listing{Reader: c.GetAPIReader(), timeout: o.LookupTimeout, source: "live", metrics: m}),
-		Rival:         o.Rival,
-		GateOff:       o.GateOff,
-		Owned:         indexOwned{Reader: c.GetCache(), timeout: o.LookupTimeout, metrics: m},
+		ControlPlanes: liveControlPlane{Reader: c.GetAPIReader(), creator: c.GetClient(), metrics: m, mayRecreate: o.MayRecreate,
+			notReadyGrace: o.NotReadyGrace},
+		Holding:     indexHolding{Reader: c.GetCache(), timeout: o.LookupTimeout, metrics: m},
+		Sets:        listing{Reader: c.GetCache(), timeout: o.LookupTimeout, source: "cache", metrics: m},
+		Deployments: listing{Reader: c.GetAPIReader(), timeout: o.LookupTimeout, source: "live", metrics: m},
+		Masters:     mastersOf(listing{Reader: c.GetAPIReader(), timeout: o.LookupTimeout, source: "live", metrics: m}),
+		Rival:       o.Rival,
+		GateOff:     o.GateOff,
+		Owned:       indexOwned{Reader: c.GetCache(), timeout: o.LookupTimeout, metrics: m},
 	}
 }
 
