@@ -117,6 +117,12 @@ func (p *Pass) Differs(path string, value any, where string, there any) {
 	p.Unsupported(path, value, fmt.Sprintf("must equal %s, which is %q", where, fmt.Sprint(there)))
 }
 
+// Incomparable reports a value that must equal a value (where) of the infrastructure cluster object, if that object does not exist, so that the other value is
+// unknown.
+func (p *Pass) Incomparable(path string, value any, where string) {
+	p.Unsupported(path, value, fmt.Sprintf("cannot be compared with %s, because the %s does not exist: create the %[2]s", where, p.Env.Platform.InfraCluster.Kind))
+}
+
 func (p *Pass) add(t field.ErrorType, path string, value any, detail string) {
 	*p.errs = append(*p.errs, &field.Error{Type: t, Field: eventnote.Cut(join(p.root, path), longestWords), BadValue: readable(value),
 		Detail: eventnote.Cut(detail, longestWords)})

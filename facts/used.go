@@ -16,20 +16,27 @@ import (
 
 	"github.com/poundlock/poundlock/conversion"
 	"github.com/poundlock/poundlock/internal/served"
+	"github.com/poundlock/poundlock/policies/authority"
 	"github.com/poundlock/poundlock/policies/controlplane"
 )
 
-// UsedTemplates returns the names of the platform's templates in a namespace of Cluster API to which a MachineSet refers, or from which a machine was made.
+// DeploymentKind is Cluster API's MachineDeployment. The API server need not serve this kind: then nothing of it refers to a template.
+var DeploymentKind = clusterv1.GroupVersion.WithKind(authority.MachineDeployment)
+
+// UsedTemplates returns the names of the platform's templates in a namespace of Cluster API to which a MachineSet or a MachineDeployment refers, or from which a
+// machine was made. A MachineDeployment may refer to a template to which none of its MachineSets refers: it is paused, or has only just been created.
 func UsedTemplates(ctx context.Context, from client.Reader, p conversion.Platform, namespace string) (sets.Set[string], error) {
 	used := sets.New[string]()
+	referred := func(o *unstructured.Unstructured) string {
+		name, _, _ := unstructured.NestedString(o.Object, "spec", "template", "spec", "infrastructureRef", "name")
+		return name
+	}
 	for _, users := range []struct {
 		kind     schema.GroupVersionKind
 		template func(*unstructured.Unstructured) string
 	}{
-		{clusterv1.GroupVersion.WithKind("MachineSet"), func(o *unstructured.Unstructured) string {
-			name, _, _ := unstructured.NestedString(o.Object, "spec", "template", "spec", "infrastructureRef", "name")
-			return name
-		}},
+		{clusterv1.GroupVersion.WithKind("MachineSet"), referred},
+		{DeploymentKind, referred},
 		{p.InfraMachine.GroupVersionKind, func(o *unstructured.Unstructured) string {
 			return o.GetAnnotations()[clusterv1.TemplateClonedFromNameAnnotation]
 		}},

@@ -86,8 +86,8 @@ func clusterAPIRules() []rbacv1.PolicyRule {
 	// To see whether OpenShift's own migration runs.
 	rules = append(rules, rule("apps", []string{"list"}, "deployments"))
 	// For a MachineSet that a MachineDeployment owns, to see whether the MachineDeployment is being deleted. For a MachineSet that moves, to see which
-	// MachineDeployment would adopt it.
-	rules = append(rules, rule(group, []string{"get", "list"}, "machinedeployments"))
+	// MachineDeployment would adopt it. For a template, to see whether a MachineDeployment refers to it.
+	rules = append(rules, rule(group, read, "machinedeployments"))
 	// To see whether the template of a MachineHealthCheck that moves exists. For the template of any other remediator, the warning about the request has to
 	// leave that open.
 	for _, template := range remediationTemplates {

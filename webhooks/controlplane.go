@@ -236,9 +236,10 @@ func (l Lookups) template(ctx context.Context, c policies.Change, o *policies.Ob
 // liveControlPlane reads from the API server. Sets are seldom written and much depends on the answer, so a cache, which may be out of date, would gain nothing.
 type liveControlPlane struct {
 	client.Reader
-	creator     facts.Creator
-	metrics     *metrics
-	mayRecreate bool
+	creator       facts.Creator
+	metrics       *metrics
+	mayRecreate   bool
+	notReadyGrace time.Duration
 }
 
 // ControlPlane reads within the review's deadline.
@@ -249,7 +250,7 @@ func (r liveControlPlane) ControlPlane(ctx context.Context, namespace string, se
 	if err != nil {
 		return nil, err
 	}
-	out.MayRecreate = r.mayRecreate
+	out.MayRecreate, out.NotReadyGrace = r.mayRecreate, &r.notReadyGrace
 	return out, nil
 }
 

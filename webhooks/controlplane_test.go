@@ -29,6 +29,7 @@ import (
 	"k8s.io/apimachinery/pkg/labels"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 	"sigs.k8s.io/controller-runtime/pkg/client"
+	"sigs.k8s.io/controller-runtime/pkg/client/fake"
 
 	"github.com/poundlock/poundlock/conversion/platforms"
 	"github.com/poundlock/poundlock/policies"
@@ -222,6 +223,22 @@ func TestAReviewWaitsTwoSecondsForDryRuns(t *testing.T) {
 			}
 		}
 	})
+}
+
+// TestAReviewKnowsTheOperatorsSettings: what a forecast depends on reaches the facts of a review.
+func TestAReviewKnowsTheOperatorsSettings(t *testing.T) {
+	m, err := newMetrics(prometheus.NewRegistry())
+	if err != nil {
+		t.Fatal(err)
+	}
+	r := liveControlPlane{Reader: fake.NewClientBuilder().Build(), metrics: m, mayRecreate: true, notReadyGrace: 7 * time.Minute}
+	got, err := r.ControlPlane(t.Context(), "m", labels.Everything())
+	if err != nil {
+		t.Fatal(err)
+	}
+	if v := controlplane.ViewOf(&machinev1.ControlPlaneMachineSet{}, *got); !v.MayRecreate || v.NotReadyGrace != 7*time.Minute {
+		t.Errorf("the view has %v and a grace of %s", v.MayRecreate, v.NotReadyGrace)
+	}
 }
 
 // masters creates a control plane of three Machines in three zones.

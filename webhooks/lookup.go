@@ -8,7 +8,6 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
-	"maps"
 	"slices"
 	"sync"
 	"time"
@@ -101,14 +100,9 @@ func (s *seen) put(ref Ref, o *policies.Object) {
 	s.objects[ref] = o
 }
 
-// objectFrom returns the parsed form of an object without its managed fields. No rule reads these, and they are most of the object's bytes.
+// objectFrom returns the parsed form of an object that was looked up, without the managed fields that no rule reads.
 func objectFrom(content map[string]any) (*policies.Object, error) {
-	if metadata, ok := content["metadata"].(map[string]any); ok && metadata["managedFields"] != nil {
-		content, metadata = maps.Clone(content), maps.Clone(metadata)
-		delete(metadata, "managedFields")
-		content["metadata"] = metadata
-	}
-	raw, err := json.Marshal(content)
+	raw, err := json.Marshal(authority.ReduceManagedFields(content))
 	if err != nil {
 		return nil, fmt.Errorf("writing the object that was read: %w", err)
 	}
@@ -165,14 +159,15 @@ func lookups(c cluster.Cluster, o Options, m *metrics) Lookups {
 		Live:      clientReader{Reader: c.GetAPIReader(), timeout: o.LookupTimeout, source: "live", metrics: m},
 		Referrers: indexReferrers{Reader: c.GetCache(), timeout: o.LookupTimeout, metrics: m},
 		Converter: converter, Platforms: o.Catalog.Platforms, Pairs: o.Pairs,
-		ControlPlanes: liveControlPlane{Reader: c.GetAPIReader(), creator: c.GetClient(), metrics: m, mayRecreate: o.MayRecreate},
-		Holding:       indexHolding{Reader: c.GetCache(), timeout: o.LookupTimeout, metrics: m},
-		Sets:          listing{Reader: c.GetCache(), timeout: o.LookupTimeout, source: "cache", metrics: m},
-		Deployments:   listing{Reader: c.GetAPIReader(), timeout: o.LookupTimeout, source: "live", metrics: m},
-		Masters:       mastersOf(listing{Reader: c.GetAPIReader(), timeout: o.LookupTimeout, source: "live", metrics: m}),
-		Rival:         o.Rival,
-		GateOff:       o.GateOff,
-		Owned:         indexOwned{Reader: c.GetCache(), timeout: o.LookupTimeout, metrics: m},
+		ControlPlanes: liveControlPlane{Reader: c.GetAPIReader(), creator: c.GetClient(), metrics: m, mayRecreate: o.MayRecreate,
+			notReadyGrace: o.NotReadyGrace},
+		Holding:     indexHolding{Reader: c.GetCache(), timeout: o.LookupTimeout, metrics: m},
+		Sets:        listing{Reader: c.GetCache(), timeout: o.LookupTimeout, source: "cache", metrics: m},
+		Deployments: listing{Reader: c.GetAPIReader(), timeout: o.LookupTimeout, source: "live", metrics: m},
+		Masters:     mastersOf(listing{Reader: c.GetAPIReader(), timeout: o.LookupTimeout, source: "live", metrics: m}),
+		Rival:       o.Rival,
+		GateOff:     o.GateOff,
+		Owned:       indexOwned{Reader: c.GetCache(), timeout: o.LookupTimeout, metrics: m},
 	}
 }
 

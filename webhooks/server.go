@@ -43,6 +43,8 @@ type Options struct {
 	TLS func(*tls.Config)
 	// MayRecreate allows ControlPlaneMachineSets the strategy Recreate.
 	MayRecreate bool
+	// NotReadyGrace is how long a Node of the control plane may be not ready before its set counts as unavailable, as the operator has it.
+	NotReadyGrace time.Duration
 	// NodeSync is the configuration of Cluster API's manager that conversions need.
 	NodeSync conversion.NodeSync
 	// Rival names the parts of OpenShift's own migration that run (authority.Rival), "" for none.

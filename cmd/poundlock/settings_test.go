@@ -136,14 +136,15 @@ func TestTheServersGetTheirSettings(t *testing.T) {
 		args                []string
 		lease, renew, retry time.Duration
 		drain               time.Duration
+		grace               time.Duration
 		version             uint16
 		suites              int
 	}{
-		"nothing said": {lease: 15 * time.Second, renew: 10 * time.Second, retry: 2 * time.Second, drain: 5 * time.Second, version: tls.VersionTLS12, suites: 6},
+		"nothing said": {grace: 20 * time.Minute, lease: 15 * time.Second, renew: 10 * time.Second, retry: 2 * time.Second, drain: 5 * time.Second, version: tls.VersionTLS12, suites: 6},
 		"all said": {
 			args: []string{"--leader-elect-lease-duration=137s", "--leader-elect-renew-deadline=107s", "--leader-elect-retry-period=26s",
-				"--shutdown-delay=9s", "--tls-min-version=VersionTLS13", "--tls-cipher-suites=TLS_ECDHE_RSA_WITH_AES_256_GCM_SHA384"},
-			lease: 137 * time.Second, renew: 107 * time.Second, retry: 26 * time.Second, drain: 9 * time.Second, version: tls.VersionTLS13, suites: 1,
+				"--shutdown-delay=9s", "--control-plane-not-ready-grace=7m", "--tls-min-version=VersionTLS13", "--tls-cipher-suites=TLS_ECDHE_RSA_WITH_AES_256_GCM_SHA384"},
+			grace: 7 * time.Minute, lease: 137 * time.Second, renew: 107 * time.Second, retry: 26 * time.Second, drain: 9 * time.Second, version: tls.VersionTLS13, suites: 1,
 		},
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -161,6 +162,9 @@ func TestTheServersGetTheirSettings(t *testing.T) {
 				t.Errorf("leader election: %+v", term)
 			}
 			served := webhookOptions(s, mode{}, connections.NewLive(s.tls), &certs.Files{})
+			if served.NotReadyGrace != c.grace {
+				t.Errorf("reviews forecast with a grace of %s, want %s", served.NotReadyGrace, c.grace)
+			}
 			config := &tls.Config{} //nolint:gosec // what is tested
 			served.TLS(config)
 			if config.MinVersion != c.version || len(config.CipherSuites) != c.suites || served.DrainDelay != c.drain {

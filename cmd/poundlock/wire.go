@@ -173,7 +173,8 @@ func addWebhooks(ctx context.Context, mgr manager.Manager, direct client.WithWat
 func webhookOptions(s settings, now mode, live *connections.Live, source certs.Source) webhooks.Options {
 	return webhooks.Options{
 		Pairs: s.pairs, Identities: s.identities,
-		Catalog: webhooks.All(platforms.List()...), MayRecreate: s.mayRecreate, NodeSync: s.nodeSync, Rival: now.rival, GateOff: !now.gate, TLS: live.Apply,
+		Catalog: webhooks.All(platforms.List()...), MayRecreate: s.mayRecreate, NotReadyGrace: s.notReadyGrace, NodeSync: s.nodeSync, Rival: now.rival,
+		GateOff: !now.gate, TLS: live.Apply,
 		GetCertificate: source.GetCertificate, KeepCertificate: source.Start, DrainDelay: s.drain, Registerer: metrics.Registry,
 	}
 }

@@ -224,13 +224,19 @@ func balancersTo(p *pass, m *providerSpec, _ *infraSpec) {
 		}
 		return
 	}
+	if p.Env.InfraCluster == nil {
+		if len(m.LoadBalancers) > 0 {
+			p.Incomparable("loadBalancers", describe(m.LoadBalancers), "the load balancers of the AWSCluster")
+		}
+		return
+	}
 	theirs := clusterBalancers(p)
 	if describe(m.LoadBalancers) == describe(theirs) {
 		return
 	}
 	all := conversion.OfControlPlane(p, "loadBalancers", m.LoadBalancers)
 	patch, asks := balancersPatch(p, theirs, all)
-	if patch == "" || p.Env.InfraCluster == nil {
+	if patch == "" {
 		p.Differs("loadBalancers", describe(m.LoadBalancers), "the load balancers of the AWSCluster", describe(theirs))
 		return
 	}

@@ -228,15 +228,25 @@ func internalBalancerFrom(p *pass, _ *infraSpec, m *providerSpec) {
 	m.InternalLoadBalancer = internalBalancer(p)
 }
 
+// attachedTo describes the load balancer to which Cluster API attaches a machine.
+const attachedTo = "the load balancer of the AzureCluster to which Cluster API attaches this machine"
+
+// attached reports an error if a Machine's load balancer (have) is not the one to which Cluster API attaches it (want).
 func attached(p *pass, path, have, want string) {
-	if want == "" && !p.Core.ControlPlane && p.Env.InfraCluster != nil && have != "" {
+	if p.Env.InfraCluster == nil {
+		if have != "" {
+			p.Incomparable(path, have, attachedTo)
+		}
+		return
+	}
+	if want == "" && !p.Core.ControlPlane && have != "" {
 		p.Unsupported(path, have,
 			"Cluster API attaches this worker to no load balancer, because the worker has a public address, its subnet has a NAT gateway, or the "+
 				`AzureCluster has no load balancer for workers. Set publicLoadBalancer to "", or leave Machine API authoritative`)
 		return
 	}
 	if !strings.EqualFold(have, want) {
-		p.Differs(path, have, "the load balancer of the AzureCluster to which Cluster API attaches this machine", first(want, "none"))
+		p.Differs(path, have, attachedTo, first(want, "none"))
 	}
 }
 

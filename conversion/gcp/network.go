@@ -75,6 +75,8 @@ func network(p *pass) (name string, ok bool) {
 	return name, true
 }
 
+const networkProject = "the project of the GCPCluster's network"
+
 func hostProjectTo(p *pass, m *providerSpec, _ *infraSpec) {
 	n, want := interfaceOf(m), hostProject(p)
 	if n == nil || want == "" {
@@ -87,13 +89,15 @@ func hostProjectTo(p *pass, m *providerSpec, _ *infraSpec) {
 	host, _ := p.Env.InfraClusterString("spec", "network", "hostProject")
 	switch {
 	case have == want:
-	case host == "" && p.Env.InfraCluster != nil:
+	case p.Env.InfraCluster == nil:
+		p.Incomparable("networkInterfaces[0].projectID", have, networkProject)
+	case host == "":
 		p.Amend("spec.network.hostProject", nil, fmt.Sprintf("The network is in project %q, but Cluster API would look for the network in project %q. Set "+
 			"the host project. It applies to all Machines of the cluster, so each Machine needs projectID %[1]q in its network interface",
 			have, want),
 			fmt.Sprintf(`{"spec":{"network":{"hostProject":%q}}}`, have), "")
 	default:
-		p.Differs("networkInterfaces[0].projectID", have, "the project of the GCPCluster's network", want)
+		p.Differs("networkInterfaces[0].projectID", have, networkProject, want)
 	}
 }
 

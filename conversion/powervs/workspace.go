@@ -196,6 +196,12 @@ func balancersTo(p *pass, m *providerSpec, _ *infraSpec) {
 		}
 		return
 	}
+	if p.Env.InfraCluster == nil {
+		if len(m.LoadBalancers) > 0 {
+			p.Incomparable("loadBalancers", describe(m.LoadBalancers), "the load balancers of the IBMPowerVSCluster")
+		}
+		return
+	}
 	theirs, listed := clusterBalancers(p), listedBalancers(p)
 	if nameless(listed) {
 		amendNames(p, listed)

@@ -170,8 +170,13 @@ func sameServer(p *pass, path, server string) {
 
 func thumbprintFrom(p *pass, c *infraSpec, _ *providerSpec) {
 	want, _ := p.Env.InfraClusterString("spec", "thumbprint")
-	if c.Thumbprint != "" && c.Thumbprint != want {
-		p.Differs("thumbprint", c.Thumbprint, "the VSphereCluster's thumbprint", want)
+	const where = "the VSphereCluster's thumbprint"
+	switch {
+	case c.Thumbprint == "" || c.Thumbprint == want:
+	case p.Env.InfraCluster == nil:
+		p.Incomparable("thumbprint", c.Thumbprint, where)
+	default:
+		p.Differs("thumbprint", c.Thumbprint, where, want)
 	}
 }
 

@@ -15,6 +15,7 @@ import (
 	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/apimachinery/pkg/util/sets"
 	"k8s.io/apimachinery/pkg/util/validation/field"
+	clusterv1 "sigs.k8s.io/cluster-api/api/core/v1beta2"
 
 	"github.com/poundlock/poundlock/conversion"
 	"github.com/poundlock/poundlock/conversion/core"
@@ -25,6 +26,9 @@ import (
 
 // InfrastructureKind is the kind of the object that names the platform of the cluster.
 var InfrastructureKind = configv1.GroupVersion.WithKind("Infrastructure")
+
+// deploymentsKind is the kind of a list of Cluster API's MachineDeployments.
+var deploymentsKind = clusterv1.GroupVersion.WithKind(authority.MachineDeployment + "List")
 
 // State is everything that one pass over a pair has read. Objects that do not exist are nil.
 type State struct {
@@ -496,9 +500,10 @@ func (s *State) MirrorSide() policies.Side {
 }
 
 // Lacks stores in Unserved that the API server does not serve a kind. The first such kind stays. It ignores the kind Infrastructure, because the conversion
-// already reports that the Infrastructure is missing.
+// already reports that the Infrastructure is missing. It ignores the kind MachineDeployment, because a pair needs none: if the kind is not served, no
+// MachineDeployment refers to a template.
 func (s *State) Lacks(kind schema.GroupVersionKind) {
-	if s.Unserved.Empty() && kind != InfrastructureKind {
+	if s.Unserved.Empty() && kind != InfrastructureKind && kind != deploymentsKind {
 		s.Unserved = kind
 	}
 }

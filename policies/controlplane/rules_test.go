@@ -10,12 +10,14 @@ import (
 	"slices"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/google/go-cmp/cmp"
 	configv1 "github.com/openshift/api/config/v1"
 	machinev1 "github.com/openshift/api/machine/v1"
 	machinev1beta1 "github.com/openshift/api/machine/v1beta1"
 	admissionv1 "k8s.io/api/admission/v1"
+	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/apimachinery/pkg/util/validation/field"
@@ -615,6 +617,37 @@ func TestForecastRule(t *testing.T) {
 			t.Errorf("(-want +got):\n%s", d)
 		}
 	})
+}
+
+// TestAReviewForecastsWithTheOperatorsGrace: a review's forecast has the Machines in the order in which the operator replaces them, whatever grace the operator
+// has. The Node of the last Machine has been not ready for five minutes, so it is lost once the grace is shorter, and then it is replaced first.
+func TestAReviewForecastsWithTheOperatorsGrace(t *testing.T) {
+	for grace, first := range map[time.Duration]string{
+		0: "c-master-2", time.Minute: "c-master-2", 7 * time.Minute: "c-master-0", controlplane.NotReadyGrace: "c-master-0",
+	} {
+		v := reviewed()
+		v.Nodes[2].CreationTimestamp = metav1.NewTime(noon.Add(-time.Hour))
+		v.Nodes[2].Status.Conditions = []corev1.NodeCondition{{Type: corev1.NodeReady, Status: corev1.ConditionFalse,
+			LastTransitionTime: metav1.NewTime(noon.Add(-5 * time.Minute))}}
+		stored := v.Set.DeepCopy()
+		larger(v)
+		c := asked(t, stored, v)
+		c.Facts.ControlPlane.NotReadyGrace = &grace
+		var got []string
+		for _, f := range admission.Rules().Judge(c) {
+			if f.Rule == "controlplane/forecast" {
+				got = f.Warnings
+			}
+		}
+		v.NotReadyGrace = grace
+		p := controlplane.Make(*v)
+		if d := cmp.Diff(p.Forecast(), got); d != "" {
+			t.Errorf("with a grace of %s (-operator +review):\n%s", grace, d)
+		}
+		if all := strings.Join(got, " "); !strings.Contains(all, "at a time: "+first+" (") {
+			t.Errorf("with a grace of %s, want %s first: %q", grace, first, all)
+		}
+	}
 }
 
 // with2 gives an object another status.

@@ -16,6 +16,7 @@ import (
 	"k8s.io/apimachinery/pkg/labels"
 	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/apimachinery/pkg/util/validation/field"
+	"k8s.io/utils/ptr"
 
 	"github.com/poundlock/poundlock/policies"
 	"github.com/poundlock/poundlock/policies/authority"
@@ -51,13 +52,16 @@ type View struct {
 	// NotReadyGrace is how long a Node may be not ready, for example during a reboot, before its Machine counts as unavailable. No step begins because of this
 	// grace: for steps, a Node is ready only if it is ready now.
 	NotReadyGrace time.Duration
-	// Unlinked has the Nodes that had a Machine and now have none, by UID, each with the time since which it has none.
+	// Unlinked has the Nodes that had a Machine and now have none, by UID, each with the time since which it has none. Only the operator knows them, because it
+	// remembers in its process what it saw. Reviews run in every replica and the plugin runs once, so in their views such a Node counts as alone since its
+	// creation: their forecast names the Node as a problem up to Grace earlier than the operator.
 	Unlinked map[types.UID]time.Time
 	// Now is the time of the plan, from which graces are counted.
 	Now time.Time
 }
 
-// NotReadyGrace is the default of View.NotReadyGrace: long enough for the reboot of a large host.
+// NotReadyGrace is the default of View.NotReadyGrace, long enough for the reboot of a large host. The plugin assumes it, because it cannot read the flag
+// --control-plane-not-ready-grace of the manager.
 const NotReadyGrace = 20 * time.Minute
 
 // standing is the state of a Node.
@@ -150,7 +154,7 @@ func ViewOf(set *machinev1.ControlPlaneMachineSet, in policies.ControlPlane) Vie
 	return View{
 		Set: set, Nodes: in.Nodes, OtherNodes: in.OtherNodes, Unselected: in.Unselected, Infrastructure: in.Infrastructure, Trials: in.Trials, Now: in.Now,
 		ClusterAPINamespace: in.ClusterAPINamespace,
-		MayRecreate:         in.MayRecreate, NotReadyGrace: NotReadyGrace,
+		MayRecreate:         in.MayRecreate, NotReadyGrace: ptr.Deref(in.NotReadyGrace, NotReadyGrace),
 		Machines: slices.DeleteFunc(slices.Clone(in.Machines), func(m machinev1beta1.Machine) bool { return !selector.Matches(labels.Set(m.Labels)) }),
 	}
 }

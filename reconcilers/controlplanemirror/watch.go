@@ -16,6 +16,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/reconcile"
 
 	"github.com/poundlock/poundlock/conversion"
+	"github.com/poundlock/poundlock/facts"
 	"github.com/poundlock/poundlock/internal/requeue"
 	"github.com/poundlock/poundlock/internal/served"
 	"github.com/poundlock/poundlock/policies/authority"
@@ -42,6 +43,7 @@ func (r *reconciler) setup(mgr ctrl.Manager) error {
 		watched{configv1.GroupVersion.WithKind("Infrastructure"), predicate.ResourceVersionChangedPredicate{}},
 		watched{clusterKind, predicate.GenerationChangedPredicate{}},
 		watched{machineSetKind, ended()},
+		watched{facts.DeploymentKind, predicate.GenerationChangedPredicate{}},
 	)
 }
 

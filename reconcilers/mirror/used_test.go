@@ -59,7 +59,8 @@ spec:
 	}
 }
 
-// A MachineSet of Cluster API's may refer to the template of another's mirror. It stays when that mirror's set is deleted, and goes with the last reference.
+// A MachineSet or a MachineDeployment of Cluster API's may refer to the template of a set's mirror. It stays when that set is deleted, and goes with the last
+// reference.
 func TestATemplateThatAnotherSetRefersToGoesWithIt(t *testing.T) {
 	stories.Long(t)
 	w := twinsWorld(t)
@@ -81,11 +82,18 @@ func TestATemplateThatAnotherSetRefersToGoesWithIt(t *testing.T) {
 			return show(o)
 		})
 	}
-	for name, end := range map[string]func(t *testing.T, borrower *unstructured.Unstructured){
-		"lent-until-deleted": func(t *testing.T, borrower *unstructured.Unstructured) { remove(t, borrower) },
-		"lent-until-replaced": func(t *testing.T, borrower *unstructured.Unstructured) {
-			w.patch(t, borrower, "", `{"spec":{"template":{"spec":{"infrastructureRef":{"name":"of-its-own"}}}}}`)
-		},
+	deleted := func(t *testing.T, borrower *unstructured.Unstructured) { remove(t, borrower) }
+	replaced := func(t *testing.T, borrower *unstructured.Unstructured) {
+		w.patch(t, borrower, "", `{"spec":{"template":{"spec":{"infrastructureRef":{"name":"of-its-own"}}}}}`)
+	}
+	for name, c := range map[string]struct {
+		borrows string
+		end     func(t *testing.T, borrower *unstructured.Unstructured)
+	}{
+		"lent-until-deleted":               {"MachineSet", deleted},
+		"lent-until-replaced":              {"MachineSet", replaced},
+		"lent-until-deployment-is-deleted": {"MachineDeployment", deleted},
+		"lent-until-deployment-rolls-out":  {"MachineDeployment", replaced},
 	} {
 		t.Run(name, func(t *testing.T) {
 			sets.adopt(t, name, authority.MachineAPI)
@@ -93,7 +101,7 @@ func TestATemplateThatAnotherSetRefersToGoesWithIt(t *testing.T) {
 			lent := w.template(t, name).GetName()
 			borrower := w.make(t, fmt.Sprintf(`
 apiVersion: cluster.x-k8s.io/v1beta2
-kind: MachineSet
+kind: %[3]s
 metadata: {name: by-hand-%[1]s, namespace: openshift-cluster-api}
 spec:
   clusterName: lock-7x2k9
@@ -105,14 +113,14 @@ spec:
       clusterName: lock-7x2k9
       bootstrap: {dataSecretName: worker-user-data}
       infrastructureRef: {apiGroup: infrastructure.cluster.x-k8s.io, kind: AWSMachineTemplate, name: %[2]s}
-`, name, lent))
+`, name, lent, c.borrows))
 			remove(t, sets.mapi(t, name))
 			gone(t, sets.kind.ClusterAPIGVK(), name)
 			w.quietFor(t, 5)
 			if w.get(t, awsTemplate, capi, lent) == nil {
-				t.Fatal("the template that another set refers to was deleted")
+				t.Fatal("the template that another object refers to was deleted")
 			}
-			end(t, borrower)
+			c.end(t, borrower)
 			gone(t, awsTemplate, lent)
 		})
 	}

@@ -90,7 +90,7 @@ func (r *reconciler) watchPlatform(p conversion.Platform) error {
 			{p.InfraMachineTemplate.GroupVersionKind, woken.Behind(p), nil},
 		}
 		if r.kind.Infra == authority.InfraMachineTemplate {
-			all = append(all, watched{r.kind.ClusterAPIGVK(), woken.LentTo(p), nil})
+			all = append(all, watched{r.kind.ClusterAPIGVK(), woken.LentTo(p), nil}, watched{facts.DeploymentKind, woken.LentTo(p), nil})
 		}
 		if !p.InfraInstance.Empty() && r.kind.Infra == authority.InfraMachine {
 			all = append(all, watched{p.InfraInstance.GroupVersionKind, woken.InstanceOf, nil})

@@ -124,9 +124,9 @@ func (r *reconciler) view(ctx context.Context, from client.Reader, set *unstruct
 	if err != nil {
 		return nil, err
 	}
-	found.MayRecreate, found.ClusterAPINamespace = r.mayRecreate, r.pair.ClusterAPI
+	found.MayRecreate, found.NotReadyGrace, found.ClusterAPINamespace = r.mayRecreate, &r.notReadyGrace, r.pair.ClusterAPI
 	v := controlplane.ViewOf(resolved.Set, *found)
-	v.NotReadyGrace, v.Unlinked = r.notReadyGrace, r.links.unlinked(found, v.Now)
+	v.Unlinked = r.links.unlinked(found, v.Now)
 	v.Unresolved = resolved.Unresolved
 	v.Reflects(authority.Read(parsed), set.GetGeneration())
 	return &v, nil

@@ -42,6 +42,9 @@ With -f, plan shows what the set in the file would do, and whether the webhook's
 the cluster. Fields that the file's spec leaves out keep the stored set's values. plan itself evaluates the rules, but not the CRD's validation.
 With --dry-run=server, the API server and the webhook check the set instead, in a dry run.
 
+A Machine that has lost its Node is replaced first. plan cannot read how long a Node may be not ready before it counts as lost, and assumes the
+manager's default for --control-plane-not-ready-grace, 20 minutes. With another value, the order may differ.
+
 plan changes nothing. The exit code is 3 if the set can do nothing until something is fixed, or if admission would refuse the set.`,
 		Example: `  # What does the set do next?
   kubectl poundlock controlplane plan

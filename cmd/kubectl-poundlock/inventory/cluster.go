@@ -6,6 +6,7 @@ package inventory
 import (
 	"cmp"
 	"context"
+	"encoding/json"
 	"fmt"
 	"maps"
 	"slices"
@@ -488,10 +489,10 @@ func (c *collection) take(u *unstructured.Unstructured) error {
 	return nil
 }
 
-// FromUnstructured returns an object as policies read it, without its managed fields.
+// FromUnstructured returns an object as policies read it, without the managed fields that no rule reads. It removes all managed fields from u.
 func FromUnstructured(u *unstructured.Unstructured) (*policies.Object, error) {
+	raw, err := json.Marshal(authority.ReduceManagedFields(u.Object))
 	u.SetManagedFields(nil)
-	raw, err := u.MarshalJSON()
 	if err != nil {
 		return nil, fmt.Errorf("reading %s %s: %w", u.GetKind(), u.GetName(), err)
 	}
