@@ -4,11 +4,14 @@
 package remediation
 
 import (
+	"encoding/json"
 	"testing"
 
+	machinev1beta1 "github.com/openshift/api/machine/v1beta1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 
+	"github.com/poundlock/poundlock/policies"
 	"github.com/poundlock/poundlock/policies/authority"
 )
 
@@ -31,7 +34,7 @@ func TestCarriedFromWhatWasRecreated(t *testing.T) {
 		"it has more edits than the former one ever had": {"new/3", 5, 5, true},
 	} {
 		t.Run(name, func(t *testing.T) {
-			s := &state{check: &unstructured.Unstructured{}, core: &unstructured.Unstructured{Object: map[string]any{}}}
+			s := &state{check: &unstructured.Unstructured{}, core: &unstructured.Unstructured{Object: map[string]any{}}, cluster: &policies.Object{}}
 			s.check.Object = map[string]any{}
 			if c.record != "" {
 				s.check.SetAnnotations(map[string]string{authority.CoreGenerationAnnotation: c.record})
@@ -42,6 +45,67 @@ func TestCarriedFromWhatWasRecreated(t *testing.T) {
 				Conditions: []authority.Condition{{Type: authority.ConditionSynchronized, Status: metav1.ConditionTrue}}}
 			if got := s.carried(); got != c.want {
 				t.Errorf("carried over: %t", got)
+			}
+		})
+	}
+}
+
+// TestCarriedWhileClusterAPIStandsStill: Cluster API's check judges no Machine while it is paused, while its Cluster is, or without its Cluster.
+func TestCarriedWhileClusterAPIStandsStill(t *testing.T) {
+	cluster := func(spec string) *policies.Object { return &policies.Object{Spec: json.RawMessage(spec)} }
+	for name, c := range map[string]struct {
+		cluster *policies.Object
+		paused  bool
+		want    bool
+	}{
+		"nothing is paused":         {cluster(`{}`), false, true},
+		"the Cluster is unpaused":   {cluster(`{"paused":false}`), false, true},
+		"the Cluster is paused":     {cluster(`{"paused":true}`), false, false},
+		"there is no Cluster":       {nil, false, false},
+		"the check itself is":       {cluster(`{}`), true, false},
+		"the Cluster has no spec":   {&policies.Object{}, false, true},
+		"the check and its Cluster": {cluster(`{"paused":true}`), true, false},
+	} {
+		t.Run(name, func(t *testing.T) {
+			s := &state{check: &unstructured.Unstructured{Object: map[string]any{}}, core: &unstructured.Unstructured{Object: map[string]any{}}, cluster: c.cluster}
+			if c.paused {
+				s.core.SetAnnotations(map[string]string{authority.PausedAnnotation: ""})
+			}
+			s.core.SetGeneration(1)
+			s.shape = authority.Shape{Current: authority.ClusterAPI, SynchronizedGeneration: 1,
+				Conditions: []authority.Condition{{Type: authority.ConditionSynchronized, Status: metav1.ConditionTrue}}}
+			if got := s.carried(); got != c.want {
+				t.Errorf("carried over: %t", got)
+			}
+		})
+	}
+}
+
+// TestOursOfAPausedMachine: Cluster API's check skips a paused Machine. If the Machine is a mirror, Poundlock paused it; if not, a person did.
+func TestOursOfAPausedMachine(t *testing.T) {
+	for name, c := range map[string]struct {
+		current machinev1beta1.MachineAuthority
+		paused  bool
+		want    bool
+	}{
+		"a mirror":                          {machinev1beta1.MachineAuthorityMachineAPI, true, true},
+		"Cluster API's":                     {machinev1beta1.MachineAuthorityClusterAPI, false, true},
+		"Cluster API's, paused by a person": {machinev1beta1.MachineAuthorityClusterAPI, true, false},
+	} {
+		t.Run(name, func(t *testing.T) {
+			o := &unstructured.Unstructured{Object: map[string]any{}}
+			annotations := map[string]string{authority.MirrorAnnotation: "Machine/m"}
+			if c.paused {
+				annotations[authority.PausedAnnotation] = ""
+			}
+			o.SetAnnotations(annotations)
+			all := map[string]*unstructured.Unstructured{"m": o}
+			m := &machinev1beta1.Machine{}
+			m.Name = "m"
+			m.OwnerReferences = []metav1.OwnerReference{{Kind: authority.ControlPlane, Controller: new(true)}}
+			m.Status.AuthoritativeAPI = c.current
+			if got := (&state{machineAPI: all, clusterAPI: all}).ours(m); got != c.want {
+				t.Errorf("ours: %t", got)
 			}
 		})
 	}

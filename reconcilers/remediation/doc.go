@@ -18,6 +18,8 @@
 // for which Machine API is authoritative, or a ControlPlaneMachineSet owns the Machine. A pass deletes such a Machine,
 // too. A Cluster API MachineSet that is not paused deletes its own Machines.
 //
+// Cluster API's check stands still while it is paused, or its Cluster (spec.paused). A pass deletes nothing then. The end of the pause requeues the check.
+//
 // The other direction needs nothing. Machine API's check deletes the Machine API object of any Machine that it finds
 // unhealthy. The mirror propagates the deletion if a controller owns the object.
 //
