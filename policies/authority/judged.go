@@ -23,6 +23,15 @@ func Marked(machine *policies.Object) bool {
 		find(all, clusterv1.MachineOwnerRemediatedCondition).Status == metav1.ConditionFalse
 }
 
+// GivenUp reports whether a remediator has left a Machine to the Machine's owner, which is to delete it (Marked). A mark that is older than the present failure
+// of the health check does not count: no paused MachineSet removes the mark when the Machine is healthy again.
+func GivenUp(machine *policies.Object) bool {
+	all := ReadConditions(machine)
+	failed := find(all, clusterv1.MachineHealthCheckSucceededCondition).LastTransitionTime
+	marked := find(all, clusterv1.MachineOwnerRemediatedCondition).LastTransitionTime
+	return Marked(machine) && !marked.Before(&failed)
+}
+
 // Checks reports whether a Cluster API health check is active and selects a Machine that nobody has exempted from checks. If the check cannot be read, Checks
 // returns true.
 func Checks(check, machine *policies.Object) bool {

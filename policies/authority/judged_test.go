@@ -60,3 +60,30 @@ func TestJudged(t *testing.T) {
 		})
 	}
 }
+
+// TestGivenUp: a remediator asks a Machine's owner to delete the Machine after the check has found the Machine unhealthy, and not before.
+func TestGivenUp(t *testing.T) {
+	at := func(kind, status, when string) string {
+		return `{"type":"` + kind + `","status":"` + status + `","lastTransitionTime":"2026-11-23T00:00:` + when + `Z"}`
+	}
+	for name, c := range map[string]struct {
+		conditions string
+		want       bool
+	}{
+		"it works on it":                     {at("HealthCheckSucceeded", "False", "00"), false},
+		"it has given up":                    {at("HealthCheckSucceeded", "False", "00") + "," + at("OwnerRemediated", "False", "30"), true},
+		"it gave up in the same second":      {at("HealthCheckSucceeded", "False", "30") + "," + at("OwnerRemediated", "False", "30"), true},
+		"it gave up an earlier time":         {at("HealthCheckSucceeded", "False", "30") + "," + at("OwnerRemediated", "False", "00"), false},
+		"the Machine is healthy again":       {at("HealthCheckSucceeded", "True", "30") + "," + at("OwnerRemediated", "False", "00"), false},
+		"the owner has remediated":           {at("HealthCheckSucceeded", "False", "00") + "," + at("OwnerRemediated", "True", "30"), false},
+		"the Machine has no conditions":      {"", false},
+		"no check has found it unhealthy":    {at("OwnerRemediated", "False", "30"), false},
+		"the time of the marks is not known": {`{"type":"HealthCheckSucceeded","status":"False"},{"type":"OwnerRemediated","status":"False"}`, true},
+	} {
+		t.Run(name, func(t *testing.T) {
+			if got := authority.GivenUp(parsed(t, `{"metadata":{"name":"x"},"status":{"conditions":[`+c.conditions+`]}}`)); got != c.want {
+				t.Errorf("given up: %t", got)
+			}
+		})
+	}
+}

@@ -8,6 +8,7 @@ import (
 	"testing"
 
 	machinev1beta1 "github.com/openshift/api/machine/v1beta1"
+	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 
@@ -81,19 +82,30 @@ func TestCarriedWhileClusterAPIStandsStill(t *testing.T) {
 	}
 }
 
-// TestOursOfAPausedMachine: Cluster API's check skips a paused Machine. If the Machine is a mirror, Poundlock paused it; if not, a person did.
-func TestOursOfAPausedMachine(t *testing.T) {
+// TestOurs: Cluster API's check skips a paused Machine. If the Machine is a mirror, Poundlock paused it; if not, a person did. Where the check has a
+// remediation template, the Machine is the remediator's until that gives up.
+func TestOurs(t *testing.T) {
 	for name, c := range map[string]struct {
 		current machinev1beta1.MachineAuthority
 		paused  bool
-		want    bool
+		// template: the check has one. marked: the Machine's owner has been asked to delete it.
+		template, marked bool
+		want             bool
 	}{
-		"a mirror":                          {machinev1beta1.MachineAuthorityMachineAPI, true, true},
-		"Cluster API's":                     {machinev1beta1.MachineAuthorityClusterAPI, false, true},
-		"Cluster API's, paused by a person": {machinev1beta1.MachineAuthorityClusterAPI, true, false},
+		"a mirror":                               {current: machinev1beta1.MachineAuthorityMachineAPI, paused: true, want: true},
+		"Cluster API's":                          {current: machinev1beta1.MachineAuthorityClusterAPI, want: true},
+		"Cluster API's, paused by a person":      {current: machinev1beta1.MachineAuthorityClusterAPI, paused: true},
+		"a remediator's":                         {current: machinev1beta1.MachineAuthorityClusterAPI, template: true},
+		"a remediator's that has given up":       {current: machinev1beta1.MachineAuthorityClusterAPI, template: true, marked: true, want: true},
+		"given up, and paused by a person":       {current: machinev1beta1.MachineAuthorityClusterAPI, template: true, marked: true, paused: true},
+		"a mirror, which no remediator looks at": {current: machinev1beta1.MachineAuthorityMachineAPI, paused: true, template: true, want: true}, // an event reports it
 	} {
 		t.Run(name, func(t *testing.T) {
 			o := &unstructured.Unstructured{Object: map[string]any{}}
+			if c.marked {
+				o.Object["status"] = map[string]any{"conditions": []any{
+					map[string]any{"type": "HealthCheckSucceeded", "status": "False"}, map[string]any{"type": "OwnerRemediated", "status": "False"}}}
+			}
 			annotations := map[string]string{authority.MirrorAnnotation: "Machine/m"}
 			if c.paused {
 				annotations[authority.PausedAnnotation] = ""
@@ -104,7 +116,11 @@ func TestOursOfAPausedMachine(t *testing.T) {
 			m.Name = "m"
 			m.OwnerReferences = []metav1.OwnerReference{{Kind: authority.ControlPlane, Controller: new(true)}}
 			m.Status.AuthoritativeAPI = c.current
-			if got := (&state{machineAPI: all, clusterAPI: all}).ours(m); got != c.want {
+			s := &state{machineAPI: all, clusterAPI: all}
+			if c.template {
+				s.spec.RemediationTemplate = &corev1.ObjectReference{}
+			}
+			if got := s.ours(m); got != c.want {
 				t.Errorf("ours: %t", got)
 			}
 		})

@@ -73,8 +73,8 @@ func (s *state) carried() bool {
 
 // ours reports whether Poundlock must remediate a Machine, because Cluster API's check does not do what its spec asks. If Machine API is authoritative for the
 // Machine, the check skips the Machine's mirror, which is paused. If Cluster API is authoritative, the check asks the Machine's owner, and Poundlock acts if
-// that owner does not. If somebody has asked in either API to skip the Machine, or has paused a Machine for which Cluster API is authoritative, Poundlock skips
-// it, too.
+// that owner does not. If the check has a remediation template, the owner is asked only once the remediator has given up. If somebody has asked in either API
+// to skip the Machine, or has paused a Machine for which Cluster API is authoritative, Poundlock skips it, too.
 func (s *state) ours(m *machinev1beta1.Machine) bool {
 	core, mapi := s.clusterAPI[m.Name], s.machineAPI[m.Name]
 	if core == nil || mapi == nil || core.GetDeletionTimestamp() != nil || mapi.GetDeletionTimestamp() != nil || skips(core) || skips(mapi) {
@@ -84,9 +84,15 @@ func (s *state) ours(m *machinev1beta1.Machine) bool {
 	case machinev1beta1.MachineAuthorityMachineAPI:
 		return core.GetAnnotations()[authority.MirrorAnnotation] == "Machine/"+m.Name && m.Annotations[machineapi.RemediationStrategyAnnotation] == ""
 	case machinev1beta1.MachineAuthorityClusterAPI:
-		return s.spec.RemediationTemplate == nil && !paused(core) && s.ownerPaused(m)
+		return (s.spec.RemediationTemplate == nil || givenUp(core)) && !paused(core) && s.ownerPaused(m)
 	}
 	return false
+}
+
+// givenUp reports whether the remediator of a check with a remediation template has left a Machine to the Machine's owner.
+func givenUp(core *unstructured.Unstructured) bool {
+	parsed, err := parse(core)
+	return err == nil && authority.GivenUp(parsed)
 }
 
 func paused(o *unstructured.Unstructured) bool {

@@ -64,7 +64,7 @@ func TestRemediation(t *testing.T) {
 	t.Run("nor while more are unhealthy than the check allows", w.restricts)
 	t.Run("one of Cluster API's is deleted if its set is paused there, and left to a set that is not", w.owners)
 	t.Run("nor while the Cluster is paused, until it is unpaused", w.standsStill)
-	t.Run("nor where a template says how to remediate, which is told", w.templates)
+	t.Run("nor where a template says how to remediate, which is told, until its remediator gives up", w.templates)
 }
 
 type world struct {
@@ -393,6 +393,9 @@ func (w *world) templates(t *testing.T) {
 	w.patch(t, of(machineAPI, "MachineHealthCheck", mapi, "workers"),
 		`{"spec":{"maxUnhealthy":"100%","remediationTemplate":{"apiVersion":"a.b/v1","kind":"RebootTemplate","name":"r"}}}`)
 	w.machine(t, machine{name: "rebooted", current: "MachineAPI", owner: owned})
+	w.machine(t, machine{name: "given-up", current: "ClusterAPI", owner: mastered})
+	givenUp := of(clusterAPI, "Machine", capi, "given-up")
+	w.patch(t, givenUp, `{"metadata":{"finalizers":["machine.cluster.x-k8s.io"],"annotations":{"cluster.x-k8s.io/paused":null}}}`)
 	w.eventually(t, "it is told", func() string {
 		l := &eventsv1.EventList{}
 		if err := w.List(t.Context(), l); err != nil {
@@ -405,7 +408,19 @@ func (w *world) templates(t *testing.T) {
 		}
 		return fmt.Sprintf("%d events", len(l.Items))
 	})
-	if got := w.deletions(); !slices.Equal(got, []string{"in-time", "later", "master-m", "master-still", "one-too-many", "paused-m", "sick",
+	w.poke(t)
+	if got := w.deletions(); slices.Contains(got, "given-up") {
+		t.Errorf("deleted %v while the remediator works", got)
+	}
+	w.status(t, givenUp, `{conditions: [{type: HealthCheckSucceeded, status: "False", reason: R, message: "", lastTransitionTime: "2026-01-01T00:00:00Z"},
+		{type: OwnerRemediated, status: "False", reason: R, message: "", lastTransitionTime: "2026-01-01T00:01:00Z"}]}`)
+	w.eventually(t, "given-up deleted", func() string {
+		if got := w.deletions(); !slices.Contains(got, "given-up") {
+			return fmt.Sprint(got)
+		}
+		return ""
+	})
+	if got := w.deletions(); !slices.Equal(got, []string{"given-up", "in-time", "later", "master-m", "master-still", "one-too-many", "paused-m", "sick",
 		"stands-still"}) {
 		t.Errorf("deleted %v", got)
 	}

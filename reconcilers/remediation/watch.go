@@ -11,6 +11,7 @@ import (
 	corev1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/runtime/schema"
+	clusterv1 "sigs.k8s.io/cluster-api/api/core/v1beta2"
 	ctrl "sigs.k8s.io/controller-runtime"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 	"sigs.k8s.io/controller-runtime/pkg/controller"
@@ -21,6 +22,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/source"
 
 	"github.com/poundlock/poundlock/facts"
+	"github.com/poundlock/poundlock/internal/conditionlist"
 	"github.com/poundlock/poundlock/internal/requeue"
 	"github.com/poundlock/poundlock/policies/authority"
 )
@@ -102,6 +104,10 @@ func machineHealth(o client.Object) any {
 	status, _, _ := unstructured.NestedFieldNoCopy(u.Object, "status")
 	if fields, ok := status.(map[string]any); ok {
 		parts = append(parts, fields["phase"], fields["nodeRef"], fields["errorMessage"], fields["authoritativeAPI"])
+		for _, kind := range []string{clusterv1.MachineHealthCheckSucceededCondition, clusterv1.MachineOwnerRemediatedCondition} { // see givenUp
+			c := conditionlist.Find(conditionlist.Of(u), kind)
+			parts = append(parts, c["status"], c["lastTransitionTime"])
+		}
 	}
 	return parts
 }
