@@ -48,10 +48,14 @@ func Checks(check, machine *policies.Object) bool {
 
 // Judged returns, sorted by name, the Machines that Cluster API's set of the pair would delete as soon as the set is unpaused, because of old conditions of a
 // health check (Marked). These are the Machines with such conditions that no check watches any more. A check that still selects a Machine removes the
-// conditions when the Machine's Node recovers. A paused Machine counts as not watched, because checks skip it. checks are all health checks of Cluster API.
-func (r Roster) Judged(checks []*policies.Object) []string {
+// conditions when the Machine's Node recovers. A paused Machine counts as not watched, because checks skip it. checks are all health checks of Cluster API. No
+// check does anything while cluster, the set's Cluster, is paused.
+func (r Roster) Judged(checks []*policies.Object, cluster *policies.Object) []string {
 	if r.Sets[ClusterAPI] == nil {
 		return nil
+	}
+	if PausesAll(cluster) {
+		checks = nil
 	}
 	var out []string
 	counted := r.counted(ClusterAPI, func(m, set *policies.Object) bool { return controlledBy(m, set) || adoptable(m, ClusterAPI) })
