@@ -14,6 +14,7 @@ import (
 	clusterv1 "sigs.k8s.io/cluster-api/api/core/v1beta2"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
+	"github.com/poundlock/poundlock/internal/served"
 	"github.com/poundlock/poundlock/policies/authority"
 )
 
@@ -34,7 +35,7 @@ func Leaving(ctx context.Context, from client.Reader, s authority.Surrounding) (
 	o.SetGroupVersionKind(surroundingKinds[s.Kind])
 	err = from.Get(ctx, client.ObjectKey{Namespace: s.Namespace, Name: s.Name}, o)
 	switch {
-	case apierrors.IsNotFound(err):
+	case apierrors.IsNotFound(err) || served.Missing(err): // Missing: the CRD of Clusters is gone, and the process has started since
 		return fmt.Sprintf("%s %s does not exist", s.Kind, s.Name), true, nil
 	case err != nil:
 		return "", false, fmt.Errorf("reading %s %s: %w", s.Kind, s.Name, err)

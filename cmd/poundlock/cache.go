@@ -53,6 +53,7 @@ func leanNode(o any) (any, error) {
 			Name: n.Name, UID: n.UID, ResourceVersion: n.ResourceVersion,
 			CreationTimestamp: n.CreationTimestamp, DeletionTimestamp: n.DeletionTimestamp,
 		},
+		Spec:   corev1.NodeSpec{ProviderID: n.Spec.ProviderID},
 		Status: corev1.NodeStatus{Conditions: n.Status.Conditions},
 	}
 	for _, role := range controlplane.Roles() {

@@ -243,10 +243,15 @@ func (r Reader) parents(ctx context.Context, from client.Reader, s *pairs.State)
 	return r.judgeParent(ctx, s)
 }
 
-// checks finds out whether a MachineHealthCheck of Cluster API still acts on a Machine that a check has marked. If the kind of the checks is not served, no
-// check acts.
+// checks finds out whether a MachineHealthCheck of Cluster API still acts on a Machine that a check has marked. If the kind of the checks is not served, or the
+// Cluster is paused, no check acts.
 func (r Reader) checks(ctx context.Context, from client.Reader, s *pairs.State) error {
 	if !status.Judged(s) {
+		return nil
+	}
+	if cluster := pairs.ObjectOf(s.Cluster); cluster != nil && cluster.Metadata.Name == authority.ClusterOf(pairs.ObjectOf(s.Core)) &&
+		authority.PausesAll(cluster) {
+		s.Unchecked = true
 		return nil
 	}
 	if p, ok := from.(present); ok {

@@ -6,6 +6,7 @@ package pairfacts
 import (
 	"context"
 	"errors"
+	"fmt"
 	"strings"
 	"testing"
 
@@ -126,6 +127,10 @@ func TestACheckThatActsNoLonger(t *testing.T) {
 		{"the set acts: it is asked to delete the Machine", "", "ClusterAPI", verdicts, `{metadata: {name: s}}`, false},
 		{"the Machine is healthy", "", "ClusterAPI", `conditions: [{type: HealthCheckSucceeded, status: "True"}]`, paused, false},
 		{"the Machine moves", "", "Migrating", verdicts, paused, false},
+		{"the check would act, but its Cluster is paused", acts, "ClusterAPI", verdicts, paused, true},
+		{"the check acts, and its Cluster is not paused", acts, "ClusterAPI", verdicts, paused, false},
+		{"the check acts, and another Cluster is paused", acts, "ClusterAPI", verdicts, paused, false},
+		{"the set acts, but its Cluster is paused", acts, "ClusterAPI", verdicts, `{metadata: {name: s}}`, false},
 	} {
 		s := &pairs.State{
 			Kind: mirroringtest.Kind(t, "Machine"), Name: "m",
@@ -137,6 +142,11 @@ func TestACheckThatActsNoLonger(t *testing.T) {
 			Parents: map[authority.API]*unstructured.Unstructured{
 				authority.MachineAPI: mirroringtest.Object(t, `{metadata: {name: s}}`), authority.ClusterAPI: mirroringtest.Object(t, c.set),
 			},
+		}
+		_ = unstructured.SetNestedField(s.Core.Object, "lock", "spec", "clusterName")
+		if strings.HasSuffix(c.sentence, "paused") {
+			name := map[bool]string{true: "key", false: "lock"}[strings.Contains(c.sentence, "another Cluster")]
+			s.Cluster = mirroringtest.Object(t, fmt.Sprintf("{metadata: {name: %s}, spec: {paused: %t}}", name, !strings.HasSuffix(c.sentence, "not paused")))
 		}
 		if strings.HasSuffix(c.sentence, "spared") {
 			s.Core.SetAnnotations(map[string]string{authority.MirrorAnnotation: "Machine/m", clusterv1.MachineSkipRemediationAnnotation: ""})

@@ -23,6 +23,15 @@ func Marked(machine *policies.Object) bool {
 		find(all, clusterv1.MachineOwnerRemediatedCondition).Status == metav1.ConditionFalse
 }
 
+// GivenUp reports whether a remediator has left a Machine to the Machine's owner, which is to delete it (Marked). A mark that is older than the present failure
+// of the health check does not count: no paused MachineSet removes the mark when the Machine is healthy again.
+func GivenUp(machine *policies.Object) bool {
+	all := ReadConditions(machine)
+	failed := find(all, clusterv1.MachineHealthCheckSucceededCondition).LastTransitionTime
+	marked := find(all, clusterv1.MachineOwnerRemediatedCondition).LastTransitionTime
+	return Marked(machine) && !marked.Before(&failed)
+}
+
 // Checks reports whether a Cluster API health check is active and selects a Machine that nobody has exempted from checks. If the check cannot be read, Checks
 // returns true.
 func Checks(check, machine *policies.Object) bool {
@@ -39,10 +48,14 @@ func Checks(check, machine *policies.Object) bool {
 
 // Judged returns, sorted by name, the Machines that Cluster API's set of the pair would delete as soon as the set is unpaused, because of old conditions of a
 // health check (Marked). These are the Machines with such conditions that no check watches any more. A check that still selects a Machine removes the
-// conditions when the Machine's Node recovers. A paused Machine counts as not watched, because checks skip it. checks are all health checks of Cluster API.
-func (r Roster) Judged(checks []*policies.Object) []string {
+// conditions when the Machine's Node recovers. A paused Machine counts as not watched, because checks skip it. checks are all health checks of Cluster API. No
+// check does anything while cluster, the set's Cluster, is paused.
+func (r Roster) Judged(checks []*policies.Object, cluster *policies.Object) []string {
 	if r.Sets[ClusterAPI] == nil {
 		return nil
+	}
+	if PausesAll(cluster) {
+		checks = nil
 	}
 	var out []string
 	counted := r.counted(ClusterAPI, func(m, set *policies.Object) bool { return controlledBy(m, set) || adoptable(m, ClusterAPI) })

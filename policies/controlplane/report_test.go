@@ -32,6 +32,13 @@ func refusedThere(m *machinev1beta1.Machine) {
 	m.Status.Conditions = []machinev1beta1.Condition{{Type: authority.ConditionSynchronized, Status: corev1.ConditionFalse, Reason: "FieldsNotConvertible", Message: "spec.x: no"}}
 }
 
+// clusterPaused is a Machine whose Cluster a person has paused, so that Cluster API does not act on it.
+func clusterPaused(m *machinev1beta1.Machine) {
+	m.Status.AuthoritativeAPI = machinev1beta1.MachineAuthorityClusterAPI
+	m.Status.Conditions = append(m.Status.Conditions, machinev1beta1.Condition{Type: authority.ConditionSettled, Status: corev1.ConditionFalse,
+		Reason: authority.ReasonPausedElsewhere, Message: "unpause it"})
+}
+
 // refusedByCloud is a Machine whose instance the cloud refuses to create, in many words.
 func refusedByCloud(m *machinev1beta1.Machine) {
 	m.Status.Conditions = []machinev1beta1.Condition{{Type: machinev1beta1.MachineCreated, Status: corev1.ConditionFalse,
@@ -107,6 +114,8 @@ func TestWhatAuthorityMakesOfAPlan(t *testing.T) {
 		"a new one that Cluster API cannot make says why": {do: []change{larger, with("c-master-x-0", "a", true), on(3, refusedThere)},
 			waits: "c-master-x-0 is not ready yet: its condition Synchronized is False, so Cluster API creates no instance for it (FieldsNotConvertible: spec.x: " +
 				"no)"},
+		"a new one whose Cluster is paused says so": {do: []change{larger, with("c-master-x-0", "a", true), on(3, clusterPaused)},
+			waits: "c-master-x-0 is not ready yet: its condition AuthoritySettled is False (PausedElsewhere: unpause it)"},
 		"a new one that the cloud refuses has its words, cut": {do: []change{larger, with("c-master-x-0", "a", true), on(3, refusedByCloud)},
 			waits: "c-master-x-0 is not ready yet: its condition MachineCreated is False (MachineCreationFailed: no capacity in " +
 				"a" + strings.Repeat(".", 184) + " …)"},

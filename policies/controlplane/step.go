@@ -308,8 +308,8 @@ func (p *Plan) busy() string {
 // longestRefusal is how many bytes of a cloud's answer a sentence quotes. The Machine's status has the whole answer.
 const longestRefusal = 200
 
-// Unmade returns why a Machine without a Node has no instance: Cluster API cannot have the Machine, or the cloud refuses to create the instance. The text
-// continues a sentence. It is "" if no obstacle is found.
+// Unmade returns why a Machine without a Node has no instance: Cluster API cannot have the Machine, its Cluster is paused, or the cloud refuses to create the
+// instance. The text continues a sentence. It is "" if no obstacle is found.
 func (m MachineState) Unmade() string {
 	if !m.joining() {
 		return ""
@@ -320,6 +320,8 @@ func (m MachineState) Unmade() string {
 		case c.Status != corev1.ConditionFalse:
 		case c.Type == authority.ConditionSynchronized && ofClusterAPI:
 			return fmt.Sprintf(": its condition Synchronized is False, so Cluster API creates no instance for it (%s: %s)", c.Reason, c.Message)
+		case c.Type == authority.ConditionSettled && c.Reason == authority.ReasonPausedElsewhere && ofClusterAPI:
+			return fmt.Sprintf(": its condition AuthoritySettled is False (%s: %s)", c.Reason, c.Message) // whole, as a command is at its end
 		case c.Type == machinev1beta1.MachineCreated && c.Message != "":
 			return fmt.Sprintf(": its condition MachineCreated is False (%s: %s)", c.Reason, eventnote.Cut(c.Message, longestRefusal))
 		case c.Type == machinev1beta1.InstanceExistsCondition && ofClusterAPI && authority.Fails(c.Reason):

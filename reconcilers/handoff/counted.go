@@ -100,16 +100,21 @@ func (r *reconciler) gatherUncounted(ctx context.Context, from client.Reader, p 
 }
 
 // gatherJudged finds the Machines that Cluster API's set would delete because of a mark by a MachineHealthCheck that no longer selects them. It reads the
-// checks only if a Machine is marked.
+// checks and the Cluster only if a Machine is marked.
 func (r *reconciler) gatherJudged(ctx context.Context, from client.Reader, p *pair, roster authority.Roster) error {
 	if !slices.ContainsFunc(roster.Machines[authority.ClusterAPI], authority.Marked) {
 		return nil
 	}
-	checks, err := r.checks(ctx, from, roster.Sets[authority.ClusterAPI].Metadata.Namespace)
+	set := roster.Sets[authority.ClusterAPI]
+	checks, err := r.checks(ctx, from, set.Metadata.Namespace)
 	if err != nil {
 		return err
 	}
-	p.objects.Judged = roster.Judged(checks)
+	_, cluster, err := get(ctx, from, facts.ClusterKind, set.Metadata.Namespace, authority.ClusterOf(set))
+	if err != nil {
+		return err
+	}
+	p.objects.Judged = roster.Judged(checks, cluster)
 	return nil
 }
 

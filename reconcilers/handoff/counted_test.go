@@ -17,6 +17,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"github.com/poundlock/poundlock/facts"
+	"github.com/poundlock/poundlock/policies"
 	"github.com/poundlock/poundlock/policies/authority"
 )
 
@@ -192,6 +193,68 @@ func TestAMachineReachesTheSetThatCountsIt(t *testing.T) {
 		}
 		if got != c.want {
 			t.Errorf("%s: %q, want %q", sentence, got, c.want)
+		}
+	}
+}
+
+// checksOf is a reader of one MachineHealthCheck and of one Cluster.
+type checksOf struct {
+	client.Reader
+	check, cluster map[string]any
+}
+
+func (c checksOf) List(_ context.Context, into client.ObjectList, _ ...client.ListOption) error {
+	if l, ok := into.(*unstructured.UnstructuredList); ok {
+		l.Items = []unstructured.Unstructured{{Object: c.check}}
+	}
+	return nil
+}
+
+func (c checksOf) Get(_ context.Context, key client.ObjectKey, into client.Object, _ ...client.GetOption) error {
+	u, ok := into.(*unstructured.Unstructured)
+	if !ok || c.cluster == nil || u.GroupVersionKind() != facts.ClusterKind || key != (client.ObjectKey{Namespace: "capi", Name: "k"}) {
+		return apierrors.NewNotFound(schema.GroupResource{Resource: "clusters"}, key.Name)
+	}
+	u.Object = c.cluster
+	return nil
+}
+
+// TestAMarkWhileTheClusterIsPaused: no check takes its mark of a Machine back while the Cluster is paused, so the Machine's set does not move.
+func TestAMarkWhileTheClusterIsPaused(t *testing.T) {
+	object := func(text string) *policies.Object {
+		o, err := policies.ParseObject([]byte(text))
+		if err != nil {
+			t.Fatal(err)
+		}
+		return o
+	}
+	cluster := func(paused bool) map[string]any {
+		return map[string]any{"metadata": map[string]any{"name": "k"}, "spec": map[string]any{"paused": paused}}
+	}
+	for text, c := range map[string]struct {
+		cluster map[string]any
+		want    int
+	}{
+		"it is":         {cluster(true), 1},
+		"it is not":     {cluster(false), 0},
+		"there is none": {nil, 0},
+	} {
+		r, p := &reconciler{}, &pair{}
+		from := checksOf{
+			check: map[string]any{"metadata": map[string]any{"name": "h"}, "spec": map[string]any{
+				"clusterName": "k", "selector": map[string]any{"matchLabels": map[string]any{"set": "a"}}}},
+			cluster: c.cluster,
+		}
+		roster := authority.Roster{
+			Sets: map[authority.API]*policies.Object{
+				authority.ClusterAPI: object(`{"metadata":{"name":"a","namespace":"capi","uid":"c"},"spec":{"clusterName":"k","selector":{"matchLabels":{"set":"a"}}}}`),
+			},
+			Machines: map[authority.API][]*policies.Object{authority.ClusterAPI: {object(
+				`{"metadata":{"name":"x","labels":{"set":"a","cluster.x-k8s.io/cluster-name":"k"},"ownerReferences":[{"uid":"c","kind":"MachineSet","name":"a",` +
+					`"controller":true}]},"status":{"conditions":[{"type":"HealthCheckSucceeded","status":"False"},{"type":"OwnerRemediated","status":"False"}]}}`)}},
+		}
+		if err := r.gatherJudged(t.Context(), from, p, roster); err != nil || len(p.objects.Judged) != c.want {
+			t.Errorf("%s: %v, %v", text, p.objects.Judged, err)
 		}
 	}
 }

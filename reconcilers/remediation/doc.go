@@ -16,7 +16,11 @@
 // Cluster API's check does not itself delete a Machine for which Cluster API is authoritative. It marks the Machine,
 // and the Machine's MachineSet deletes it. In two cases nobody deletes it: the MachineSet is the paused mirror of one
 // for which Machine API is authoritative, or a ControlPlaneMachineSet owns the Machine. A pass deletes such a Machine,
-// too. A Cluster API MachineSet that is not paused deletes its own Machines.
+// too. A Cluster API MachineSet that is not paused deletes its own Machines. For a check with a remediation template, the
+// remediator acts first. Only when it gives up does it mark the Machine in the same way, and only then does a pass delete
+// the Machine.
+//
+// Cluster API's check stands still while it is paused, or its Cluster (spec.paused). A pass deletes nothing then. The end of the pause requeues the check.
 //
 // The other direction needs nothing. Machine API's check deletes the Machine API object of any Machine that it finds
 // unhealthy. The mirror propagates the deletion if a controller owns the object.

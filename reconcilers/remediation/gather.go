@@ -23,6 +23,7 @@ import (
 
 	"github.com/poundlock/poundlock/conversion"
 	"github.com/poundlock/poundlock/conversion/core"
+	"github.com/poundlock/poundlock/facts"
 	"github.com/poundlock/poundlock/internal/instanceid"
 	"github.com/poundlock/poundlock/internal/machineapi"
 	"github.com/poundlock/poundlock/internal/served"
@@ -45,6 +46,8 @@ type state struct {
 	// check and core are the MachineHealthCheck in the Machine API and in Cluster API, nil if it does not exist there.
 	check, core *unstructured.Unstructured
 	shape       authority.Shape
+	// cluster is the Cluster that Cluster API's check names, nil if it does not exist.
+	cluster *policies.Object
 	// spec is the spec of the Machine API check, into which the mirror has converted Cluster API's check.
 	spec machinev1beta1.MachineHealthCheckSpec
 	// targets are the Machines that Cluster API's check selects, each as the API has it that is authoritative for the Machine.
@@ -55,21 +58,23 @@ type state struct {
 	machineAPISets, clusterAPISets map[string]*unstructured.Unstructured
 }
 
-// carried reports whether this controller acts on the verdicts of the check. Cluster API must be authoritative for the check, the check must not be paused, and
-// the Machine API twin must have the check's present rules. While authority over the check or over a Machine moves, nothing is deleted.
+// carried reports whether this controller acts on the verdicts of the check. Cluster API must be authoritative for the check, neither the check nor its Cluster
+// may be paused, and the Machine API twin must have the check's present rules. While authority over the check or over a Machine moves, nothing is deleted.
+//
+// Cluster API's check judges no Machine while its Cluster is paused or does not exist, so nothing is done in its stead either.
 func (s *state) carried() bool {
 	if s.check == nil || s.core == nil || s.shape.Current != authority.ClusterAPI || s.check.GetDeletionTimestamp() != nil ||
-		s.core.GetDeletionTimestamp() != nil {
+		s.core.GetDeletionTimestamp() != nil || s.cluster == nil || authority.PausesAll(s.cluster) {
 		return false
 	}
-	_, paused := s.core.GetAnnotations()[authority.PausedAnnotation]
-	return !paused && s.shape.Condition(authority.ConditionSynchronized).Status == metav1.ConditionTrue &&
+	return !paused(s.core) && s.shape.Condition(authority.ConditionSynchronized).Status == metav1.ConditionTrue &&
 		s.shape.MadeFrom(s.check.GetAnnotations(), s.core.GetUID(), s.core.GetGeneration())
 }
 
 // ours reports whether Poundlock must remediate a Machine, because Cluster API's check does not do what its spec asks. If Machine API is authoritative for the
 // Machine, the check skips the Machine's mirror, which is paused. If Cluster API is authoritative, the check asks the Machine's owner, and Poundlock acts if
-// that owner does not. If somebody has asked in either API to skip the Machine, Poundlock skips it, too.
+// that owner does not. If the check has a remediation template, the owner is asked only once the remediator has given up. If somebody has asked in either API
+// to skip the Machine, or has paused a Machine for which Cluster API is authoritative, Poundlock skips it, too.
 func (s *state) ours(m *machinev1beta1.Machine) bool {
 	core, mapi := s.clusterAPI[m.Name], s.machineAPI[m.Name]
 	if core == nil || mapi == nil || core.GetDeletionTimestamp() != nil || mapi.GetDeletionTimestamp() != nil || skips(core) || skips(mapi) {
@@ -79,9 +84,20 @@ func (s *state) ours(m *machinev1beta1.Machine) bool {
 	case machinev1beta1.MachineAuthorityMachineAPI:
 		return core.GetAnnotations()[authority.MirrorAnnotation] == "Machine/"+m.Name && m.Annotations[machineapi.RemediationStrategyAnnotation] == ""
 	case machinev1beta1.MachineAuthorityClusterAPI:
-		return s.spec.RemediationTemplate == nil && s.ownerPaused(m)
+		return (s.spec.RemediationTemplate == nil || givenUp(core)) && !paused(core) && s.ownerPaused(m)
 	}
 	return false
+}
+
+// givenUp reports whether the remediator of a check with a remediation template has left a Machine to the Machine's owner.
+func givenUp(core *unstructured.Unstructured) bool {
+	parsed, err := parse(core)
+	return err == nil && authority.GivenUp(parsed)
+}
+
+func paused(o *unstructured.Unstructured) bool {
+	_, paused := o.GetAnnotations()[authority.PausedAnnotation]
+	return paused
 }
 
 func skips(o *unstructured.Unstructured) bool {
@@ -104,9 +120,8 @@ func (s *state) ownerPaused(m *machinev1beta1.Machine) bool {
 	if owner.Kind != setKind().Name || mirror == nil || set == nil || mirror.GetUID() != owner.UID || set.GetDeletionTimestamp() != nil {
 		return false
 	}
-	_, paused := mirror.GetAnnotations()[authority.PausedAnnotation]
 	current, _, _ := unstructured.NestedString(set.Object, "status", "authoritativeAPI")
-	return paused && current == string(authority.MachineAPI)
+	return paused(mirror) && current == string(authority.MachineAPI)
 }
 
 // authoritative returns the object whose deletion deletes the Machine: the Cluster API object if Cluster API is authoritative for the Machine, else the Machine
@@ -130,6 +145,12 @@ func (r *reconciler) gather(ctx context.Context, from client.Reader, key client.
 	}
 	if s.check, err = served.Get(ctx, from, checkKind().MachineAPIGVK(), pair.MachineAPI, key.Name); err != nil || s.check == nil {
 		return s, err
+	}
+	if s.core == nil {
+		return s, nil
+	}
+	if s.cluster, err = clusterOf(ctx, from, s.core); err != nil {
+		return nil, err
 	}
 	if s.shape, err = shapeOf(s.check); err != nil || !s.carried() {
 		return s, err
@@ -276,12 +297,29 @@ func typed(o *unstructured.Unstructured, into any, fields ...string) error {
 }
 
 func shapeOf(o *unstructured.Unstructured) (authority.Shape, error) {
+	parsed, err := parse(o)
+	return authority.Read(parsed), err
+}
+
+// clusterOf reads the Cluster that a check of Cluster API names; nil if it does not exist.
+func clusterOf(ctx context.Context, from client.Reader, core *unstructured.Unstructured) (*policies.Object, error) {
+	name, _, _ := unstructured.NestedString(core.Object, "spec", "clusterName")
+	if name == "" {
+		return nil, nil
+	}
+	o, err := served.Get(ctx, from, facts.ClusterKind, core.GetNamespace(), name)
+	if err != nil || o == nil {
+		return nil, err
+	}
+	return parse(o)
+}
+
+func parse(o *unstructured.Unstructured) (*policies.Object, error) {
 	raw, err := json.Marshal(o.Object)
 	if err != nil {
-		return authority.Shape{}, err
+		return nil, err
 	}
-	parsed, err := policies.ParseObject(raw)
-	return authority.Read(parsed), err
+	return policies.ParseObject(raw)
 }
 
 // all lists objects, by name, without copying them, because a large fleet has many Machines. Callers must not change the objects, which belong to the cache.

@@ -113,7 +113,7 @@ func (r *reconciler) carry(ctx context.Context, s *state, v health.Assessment) e
 	}
 	v.Message = eventnote.Cut(v.Message, 600)
 	o := s.authoritative(v.Machine)
-	if s.spec.RemediationTemplate != nil {
+	if s.spec.RemediationTemplate != nil && v.Machine.Status.AuthoritativeAPI != machinev1beta1.MachineAuthorityClusterAPI {
 		r.recorder.Eventf(s.core, o, corev1.EventTypeWarning, "RemediationNotCarriedOver", "Remediate",
 			"Machine %s is unhealthy: %s. Machine API is authoritative for it, so Cluster API creates no request from the remediation template. Remediate "+
 				"the Machine by hand, or move the Machine to Cluster API: kubectl poundlock migrate machine/%[1]s --to clusterapi",

@@ -63,7 +63,8 @@ func TestRemediation(t *testing.T) {
 	t.Run("nor for a check for which Machine API is authoritative, or whose rules it cannot say", w.leaves)
 	t.Run("nor while more are unhealthy than the check allows", w.restricts)
 	t.Run("one of Cluster API's is deleted if its set is paused there, and left to a set that is not", w.owners)
-	t.Run("nor where a template says how to remediate, which is told", w.templates)
+	t.Run("nor while the Cluster is paused, until it is unpaused", w.standsStill)
+	t.Run("nor where a template says how to remediate, which is told, until its remediator gives up", w.templates)
 }
 
 type world struct {
@@ -164,6 +165,8 @@ func (w *world) patch(t *testing.T, o *unstructured.Unstructured, body string) {
 
 func (w *world) check(t *testing.T) {
 	t.Helper()
+	w.create(t, fmt.Sprintf("{apiVersion: cluster.x-k8s.io/v1beta2, kind: Cluster, metadata: {name: c, namespace: %s}, spec: {paused: false, "+
+		"infrastructureRef: {apiGroup: infrastructure.cluster.x-k8s.io, kind: AWSCluster, name: c}}}", capi), "")
 	w.create(t, `
 apiVersion: cluster.x-k8s.io/v1beta2
 kind: MachineHealthCheck
@@ -364,10 +367,35 @@ func (w *world) owners(t *testing.T) {
 	}
 }
 
+func (w *world) standsStill(t *testing.T) {
+	cluster := of(clusterAPI, "Cluster", capi, "c")
+	before := w.deletions()
+	w.patch(t, cluster, `{"spec":{"paused":true}}`)
+	w.machine(t, machine{name: "stands-still", current: "MachineAPI", owner: owned})
+	w.machine(t, machine{name: "master-still", current: "ClusterAPI", owner: mastered})
+	w.patch(t, of(clusterAPI, "Machine", capi, "master-still"),
+		`{"metadata":{"finalizers":["machine.cluster.x-k8s.io"],"annotations":{"cluster.x-k8s.io/paused":null}}}`)
+	w.poke(t)
+	if got := w.deletions(); !slices.Equal(got, before) {
+		t.Errorf("deleted %v while the Cluster is paused, after %v", got, before)
+	}
+	w.patch(t, cluster, `{"spec":{"paused":false}}`)
+	w.eventually(t, "stands-still deleted", func() string { return w.remains(t, "stands-still") })
+	w.eventually(t, "both deleted", func() string {
+		if got := w.deletions(); len(got) != len(before)+2 {
+			return fmt.Sprint(got)
+		}
+		return ""
+	})
+}
+
 func (w *world) templates(t *testing.T) {
 	w.patch(t, of(machineAPI, "MachineHealthCheck", mapi, "workers"),
 		`{"spec":{"maxUnhealthy":"100%","remediationTemplate":{"apiVersion":"a.b/v1","kind":"RebootTemplate","name":"r"}}}`)
 	w.machine(t, machine{name: "rebooted", current: "MachineAPI", owner: owned})
+	w.machine(t, machine{name: "given-up", current: "ClusterAPI", owner: mastered})
+	givenUp := of(clusterAPI, "Machine", capi, "given-up")
+	w.patch(t, givenUp, `{"metadata":{"finalizers":["machine.cluster.x-k8s.io"],"annotations":{"cluster.x-k8s.io/paused":null}}}`)
 	w.eventually(t, "it is told", func() string {
 		l := &eventsv1.EventList{}
 		if err := w.List(t.Context(), l); err != nil {
@@ -380,7 +408,20 @@ func (w *world) templates(t *testing.T) {
 		}
 		return fmt.Sprintf("%d events", len(l.Items))
 	})
-	if got := w.deletions(); !slices.Equal(got, []string{"in-time", "later", "master-m", "one-too-many", "paused-m", "sick"}) {
+	w.poke(t)
+	if got := w.deletions(); slices.Contains(got, "given-up") {
+		t.Errorf("deleted %v while the remediator works", got)
+	}
+	w.status(t, givenUp, `{conditions: [{type: HealthCheckSucceeded, status: "False", reason: R, message: "", lastTransitionTime: "2026-01-01T00:00:00Z"},
+		{type: OwnerRemediated, status: "False", reason: R, message: "", lastTransitionTime: "2026-01-01T00:01:00Z"}]}`)
+	w.eventually(t, "given-up deleted", func() string {
+		if got := w.deletions(); !slices.Contains(got, "given-up") {
+			return fmt.Sprint(got)
+		}
+		return ""
+	})
+	if got := w.deletions(); !slices.Equal(got, []string{"given-up", "in-time", "later", "master-m", "master-still", "one-too-many", "paused-m", "sick",
+		"stands-still"}) {
 		t.Errorf("deleted %v", got)
 	}
 }

@@ -11,6 +11,7 @@ import (
 	corev1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/runtime/schema"
+	clusterv1 "sigs.k8s.io/cluster-api/api/core/v1beta2"
 	ctrl "sigs.k8s.io/controller-runtime"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 	"sigs.k8s.io/controller-runtime/pkg/controller"
@@ -20,6 +21,8 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/reconcile"
 	"sigs.k8s.io/controller-runtime/pkg/source"
 
+	"github.com/poundlock/poundlock/facts"
+	"github.com/poundlock/poundlock/internal/conditionlist"
 	"github.com/poundlock/poundlock/internal/requeue"
 	"github.com/poundlock/poundlock/policies/authority"
 )
@@ -40,6 +43,7 @@ func (r *reconciler) setup(mgr ctrl.Manager) error {
 		{of(machineKind().ClusterAPIGVK()), r.checks, changed(machineHealth)},
 		{of(setKind().MachineAPIGVK()), r.checks, changed(setAuthority)},
 		{of(setKind().ClusterAPIGVK()), r.checks, changed(setAuthority)},
+		{of(facts.ClusterKind), r.checks, changed(clusterPause)},
 		{&corev1.Node{}, r.checks, changed(nodeHealth)},
 	} {
 		if err := c.Watch(source.Kind(mgr.GetCache(), w.object, handler.EnqueueRequestsFromMapFunc(w.to), w.only)); err != nil {
@@ -64,8 +68,8 @@ func (r *reconciler) same(_ context.Context, o client.Object) []reconcile.Reques
 	return []reconcile.Request{{NamespacedName: client.ObjectKey{Namespace: pair.MachineAPI, Name: o.GetName()}}}
 }
 
-// checks returns the requests for the checks that an object affects: for a Machine or MachineSet those of its pair, for a Node, which has no namespace, those
-// of all pairs. It returns only checks for which Cluster API is authoritative. There are few checks.
+// checks returns the requests for the checks that an object affects: for a Machine, MachineSet or Cluster those of its pair, for a Node, which has no
+// namespace, those of all pairs. It returns only checks for which Cluster API is authoritative. There are few checks.
 func (r *reconciler) checks(ctx context.Context, o client.Object) []reconcile.Request {
 	var out []reconcile.Request
 	for _, pair := range r.pairs {
@@ -100,6 +104,10 @@ func machineHealth(o client.Object) any {
 	status, _, _ := unstructured.NestedFieldNoCopy(u.Object, "status")
 	if fields, ok := status.(map[string]any); ok {
 		parts = append(parts, fields["phase"], fields["nodeRef"], fields["errorMessage"], fields["authoritativeAPI"])
+		for _, kind := range []string{clusterv1.MachineHealthCheckSucceededCondition, clusterv1.MachineOwnerRemediatedCondition} { // see givenUp
+			c := conditionlist.Find(conditionlist.Of(u), kind)
+			parts = append(parts, c["status"], c["lastTransitionTime"])
+		}
 	}
 	return parts
 }
@@ -111,8 +119,17 @@ func setAuthority(o client.Object) any {
 		return nil
 	}
 	current, _, _ := unstructured.NestedString(u.Object, "status", "authoritativeAPI")
-	_, paused := u.GetAnnotations()[authority.PausedAnnotation]
-	return []any{current, paused, u.GetDeletionTimestamp()}
+	return []any{current, paused(u), u.GetDeletionTimestamp()}
+}
+
+// clusterPause returns whether a Cluster is paused.
+func clusterPause(o client.Object) any {
+	u, ok := o.(*unstructured.Unstructured)
+	if !ok {
+		return nil
+	}
+	paused, _, _ := unstructured.NestedBool(u.Object, "spec", "paused")
+	return paused
 }
 
 // nodeHealth returns a Node's conditions without the time at which the Node last reported that nothing has changed.

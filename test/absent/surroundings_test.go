@@ -55,6 +55,8 @@ type loss struct {
 	unseen bool
 	// restarts: Poundlock is killed while the object is being deleted, and starts again at once.
 	restarts bool
+	// late: Poundlock is killed once the object is gone, and starts again before the object is recreated. Then a Machine of the API that stays is deleted.
+	late bool
 	// held: a MachineSet is deleted, too. Its deletion waits, because another set of its API would adopt a Machine that it leaves.
 	held bool
 }
@@ -66,6 +68,9 @@ func (l loss) String() string {
 	}
 	if l.restarts {
 		out += ", with a restart"
+	}
+	if l.late {
+		out += ", with a late restart"
 	}
 	if l.held {
 		out += ", with a deletion that waits"
@@ -80,6 +85,11 @@ func losses() []loss {
 		{kind: "Cluster", namespace: capi, name: "lock-7x2k9", takes: clusterAPI, refuses: true},
 		{kind: crd, name: "machines.cluster.x-k8s.io", takes: clusterAPI, refuses: true},
 		{kind: crd, name: "machinesets.cluster.x-k8s.io", takes: clusterAPI},
+		{kind: crd, name: "clusters.cluster.x-k8s.io", takes: clusterAPI, refuses: true},
+		{kind: crd, name: "clusters.cluster.x-k8s.io", takes: clusterAPI, late: true},
+		{kind: crd, name: "machinedeployments.cluster.x-k8s.io", takes: clusterAPI, spares: true},
+		{kind: crd, name: "awsclusters.infrastructure.cluster.x-k8s.io", takes: clusterAPI, spares: true},
+		{kind: crd, name: "controlplanemachinesets.machine.openshift.io", takes: machineAPI, spares: true},
 		{kind: crd, name: "machinehealthchecks.cluster.x-k8s.io", takes: clusterAPI, spares: true},
 		{kind: crd, name: "awsmachines.infrastructure.cluster.x-k8s.io", takes: clusterAPI, refuses: true},
 		{kind: crd, name: "awsmachinetemplates.infrastructure.cluster.x-k8s.io", takes: clusterAPI, spares: true},
@@ -207,6 +217,12 @@ func (w world) loses(l loss, name string, line *string) {
 		w.must(w.StartManager(w.Context()))
 		process = w.Plane.PID(testcluster.Poundlock)
 	}
+	if l.late {
+		w.must(w.StopManager())
+		w.must(w.StartManager(w.Context()))
+		process = w.Plane.PID(testcluster.Poundlock)
+		w.deletes(f, name+"-lone-machineapi")
+	}
 	writes := w.writesEnd()
 	alive := w.survivors(f, l)
 	w.stands(process)
@@ -222,6 +238,23 @@ func (w world) loses(l loss, name string, line *string) {
 	}
 	w.tidy(f)
 	*line = fmt.Sprintf("gone after %s, %.0f writes until then, %.1f/s afterwards | %s | back: %s", took, meanwhile, writes, f.fates(alive), back)
+}
+
+// deletes deletes a Machine for which Machine API is authoritative, and waits until it is gone with its instance.
+func (w world) deletes(f fleet, name string) {
+	w.Helper()
+	w.must(w.Admin.Delete(w.Context(), object("machine.openshift.io/v1beta1", mapi, name)))
+	w.eventually(name+" to go", func(ctx context.Context) error {
+		if o, err := w.machineAPI(ctx, name); !apierrors.IsNotFound(err) {
+			return fmt.Errorf("it has the finalizers %v: %v", o.GetFinalizers(), err)
+		}
+		if id := w.running()[name]; id != "" {
+			return fmt.Errorf("%s runs", id)
+		}
+		return nil
+	})
+	delete(f.hands, name)
+	delete(f.instance, name)
 }
 
 // writesPerMachine is how many writing requests Poundlock may send for each Machine and its sets while what they live in is being deleted. A pair that waits is

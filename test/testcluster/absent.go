@@ -77,7 +77,7 @@ func (s *Stage) Restore(ctx context.Context) error {
 		slices.DeleteFunc(crds, func(crd *apiextensionsv1.CustomResourceDefinition) bool { return crd.Spec.Group == "cluster.x-k8s.io" })...); err != nil {
 		return err
 	}
-	for _, step := range []func(context.Context) error{s.furnish, s.giveKubeconfig, s.ClusterAPI.Install, s.applyManifests, s.initialize} {
+	for _, step := range []func(context.Context) error{s.furnish, s.giveKubeconfig, s.ClusterAPI.Install, s.applyCluster, s.applyManifests, s.initialize} {
 		if err := step(ctx); err != nil {
 			return err
 		}
