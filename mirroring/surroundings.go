@@ -33,7 +33,26 @@ func LivesIn(s *pairs.State) []authority.Surrounding {
 			}
 		}
 	}
-	return append(out, ownersDefinition(s)...)
+	return append(append(out, ownersDefinition(s)...), deploymentsDefinition(s)...)
+}
+
+// deploymentsDefinition returns the CRD of MachineDeployments if a MachineDeployment made the MachineSet that is being deleted, or the one whose Machine is. If
+// the CRD is being deleted, Cluster API deletes these MachineSets with their Machines, without a user's request.
+func deploymentsDefinition(s *pairs.State) []authority.Surrounding {
+	if pairs.PresenceOf(s.Core) != authority.Deleting {
+		return nil
+	}
+	set := s.Core
+	if s.Kind.Name == "Machine" {
+		_, made := s.Core.GetLabels()[clusterv1.MachineDeploymentNameLabel]
+		if set = s.Parents[authority.ClusterAPI]; !made || pairs.PresenceOf(set) == authority.Present {
+			return nil
+		}
+	}
+	if ref := pairs.ControllerOf(set); set != nil && (ref == nil || ref.Kind != authority.MachineDeployment) {
+		return nil
+	}
+	return []authority.Surrounding{{Kind: authority.Definition, Name: authority.DeploymentsDefinition, Since: s.Core.GetCreationTimestamp()}}
 }
 
 // ownersDefinition returns the CRD of the owner of a mirror that is being deleted, if that owner does not exist any more. If the CRD is newer than the mirror,

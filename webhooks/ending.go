@@ -36,7 +36,8 @@ func (l Lookups) ending(ctx context.Context, c *policies.Change) (err error) {
 		return err
 	}
 	of := authority.Ends(*c)
-	if of == authority.Unset {
+	from, goes := authority.EndsMoves(*c)
+	if from == authority.Unset {
 		return nil
 	}
 	var names, moving []string
@@ -45,16 +46,20 @@ func (l Lookups) ending(ctx context.Context, c *policies.Change) (err error) {
 		if c.Kind == authority.Namespace && c.Name != pair.MachineAPI && c.Name != pair.ClusterAPI || c.Kind == authority.Cluster && c.Namespace != pair.ClusterAPI {
 			continue
 		}
-		machines, err := l.controlPlaneMachines(ctx, pair.MachineAPI)
-		if err != nil {
-			return err
-		}
-		names, all = append(names, authority.Ending(of, machines)...), append(all, machines...)
-		if l.Sets != nil {
-			if machines, err = l.Sets.All(ctx, coreKind(policies.SideMachineAPI, "Machine"), pair.MachineAPI); err != nil {
+		if of != authority.Unset {
+			machines, err := l.controlPlaneMachines(ctx, pair.MachineAPI)
+			if err != nil {
 				return err
 			}
-			moving = append(moving, authority.MovingFrom(of, machines)...)
+			names, all = append(names, authority.Ending(of, machines)...), append(all, machines...)
+		}
+		if l.Sets != nil {
+			machines, err := l.Sets.All(ctx, coreKind(policies.SideMachineAPI, "Machine"), pair.MachineAPI)
+			if err != nil {
+				return err
+			}
+			going := slices.DeleteFunc(slices.Clone(machines), func(m *policies.Object) bool { return !goes(m) })
+			moving = append(moving, authority.MovingFrom(from, going)...)
 		}
 	}
 	f.Ending, f.ControlPlaneSize, f.ControlPlaneLost, f.Moving = names, len(all), authority.Lost(all), moving

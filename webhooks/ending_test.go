@@ -155,6 +155,52 @@ func TestTheControlPlaneMachinesThatLostTheirInstance(t *testing.T) {
 	}
 }
 
+// TestTheMovesThatASetsDefinitionEnds: with the CRD of an API's MachineSets, only the Machines of sets are deleted, and with that of MachineDeployments only
+// theirs.
+func TestTheMovesThatASetsDefinitionEnds(t *testing.T) {
+	var machines []*policies.Object
+	for name, metadata := range map[string]string{
+		"lone": "", "of-a-set": `,"ownerReferences":[{"kind":"MachineSet","name":"s","controller":true}]`,
+		"of-a-deployment": `,"ownerReferences":[{"kind":"MachineSet","name":"d-1","controller":true}],"labels":{"cluster.x-k8s.io/deployment-name":"d"}`,
+	} {
+		for api, other := range map[string]string{"MachineAPI": "ClusterAPI", "ClusterAPI": "MachineAPI"} {
+			o, err := policies.ParseObject([]byte(fmt.Sprintf(`{"metadata":{"name":"%s-%s"%s},"spec":{"authoritativeAPI":%q},"status":{"authoritativeAPI":%q}}`,
+				name, api, metadata, other, api)))
+			if err != nil {
+				t.Fatal(err)
+			}
+			machines = append(machines, o)
+		}
+	}
+	l := Lookups{
+		Pairs:  authority.Pairs{{MachineAPI: "here", ClusterAPI: "there"}},
+		Cached: ReaderFunc(func(context.Context, Ref) (*policies.Object, error) { return nil, nil }),
+		Sets: ListingFunc(func(context.Context, schema.GroupVersionKind, string) ([]*policies.Object, error) {
+			return machines, nil
+		}),
+		Owned: OwnedFunc(func(context.Context, schema.GroupVersionKind, string, types.UID) ([]*policies.Object, error) {
+			return nil, nil
+		}),
+	}
+	for name, want := range map[string][]string{
+		"machinesets.machine.openshift.io":             {"of-a-deployment-MachineAPI", "of-a-set-MachineAPI"},
+		"machinesets.cluster.x-k8s.io":                 {"of-a-deployment-ClusterAPI", "of-a-set-ClusterAPI"},
+		"machinedeployments.cluster.x-k8s.io":          {"of-a-deployment-ClusterAPI"},
+		"machines.machine.openshift.io":                {"lone-MachineAPI", "of-a-deployment-MachineAPI", "of-a-set-MachineAPI"},
+		"machinehealthchecks.cluster.x-k8s.io":         nil,
+		"controlplanemachinesets.machine.openshift.io": nil,
+	} {
+		change := policies.Change{Subject: policies.Subject{Side: policies.Surroundings, Kind: authority.Definition, Name: name}, Operation: admissionv1.Delete,
+			Old: &policies.Object{}}
+		if doubts := l.advisory(t.Context(), &change, policies.NeedEnding); len(doubts) > 0 {
+			t.Errorf("%s: %v", name, doubts)
+		}
+		if diff := cmp.Diff(want, change.Facts.Moving); diff != "" {
+			t.Errorf("%s (-want +got):\n%s", name, diff)
+		}
+	}
+}
+
 // TestMastersThatStay counts Machines as Cluster API's controller does. A deletion on either side counts, even if several deletions follow one another at once.
 func TestMastersThatStay(t *testing.T) {
 	const (

@@ -361,9 +361,15 @@ func TestWhatCannotBeLookedUpIsRefusedWhereItLocks(t *testing.T) {
 
 func TestALookupThatFailsIsAWarningWhereRulesOnlyWarn(t *testing.T) {
 	h, _ := serve(t, All(platforms.List()...), &world{liveErr: context.DeadlineExceeded})
-	got := ask(t, h, "/validate/cluster-api-delete", capiMachines+`,"operation":"DELETE","oldObject":{"metadata":{"name":"a"}}`)
+	got := ask(t, h, "/validate/cluster-api-delete-open", capiMachines+`,"operation":"DELETE","oldObject":{"metadata":{"name":"a"}}`)
 	if !got.Allowed || len(got.Warnings) != 1 || !strings.HasPrefix(got.Warnings[0], "not checked: ") || strings.Contains(got.Warnings[0], "nothing was changed") {
 		t.Errorf("want one warning, got %+v", got)
+	}
+	// The end of a move is announced to the object: whether the deletion cancels the move or ends instances is not known.
+	got = ask(t, h, "/validate/cluster-api-delete",
+		capiMachines+`,"operation":"DELETE","oldObject":{"metadata":{"name":"a","annotations":{"cluster.x-k8s.io/paused":"authority-arrives-2"}}}`)
+	if got.Allowed || got.Result.Code != http.StatusServiceUnavailable {
+		t.Errorf("want 503, got %+v", got)
 	}
 }
 

@@ -46,7 +46,7 @@ func TestMachinesThatOtherSetsMayAdopt(t *testing.T) {
 		"a deletion in Cluster API": {policies.Change{Subject: capi, Operation: admissionv1.Delete, Old: set, Facts: policies.Facts{Twin: twin}},
 			[]string{"MachineSet " + c, "MachineSet " + m}, []string{"Machine " + c + " of own", "Machine " + m + " of twin"}},
 		"a Machine that changes": {policies.Change{Subject: policies.Subject{Side: policies.SideClusterAPI, Kind: "Machine", Namespace: "c", TwinNamespace: "m", Name: "own"},
-			Operation: admissionv1.Update, Old: set, New: set}, []string{"MachineSet " + c}, nil},
+			Operation: admissionv1.Update, Old: set, New: set}, []string{"MachineSet " + c, "MachineSet " + m}, nil},
 		"a deletion without a twin": {policies.Change{Subject: mapi, Operation: admissionv1.Delete, Old: set}, []string{"MachineSet " + m},
 			[]string{"Machine " + m + " of own"}},
 	} {

@@ -112,6 +112,9 @@ const onceAdopted = ". The MachineDeployment may then replace the set's Machines
 // MachineDeployment is Cluster API's kind that owns MachineSets. Poundlock does not mirror this kind.
 const MachineDeployment = "MachineDeployment"
 
+// DeploymentsDefinition is the name of the CRD of MachineDeployments.
+var DeploymentsDefinition = "machinedeployments." + clusterAPI.Group
+
 // selectsAnew reports whether, after a person's change of a MachineDeployment or of a MachineSet, a MachineDeployment may select a set that it did not select
 // before.
 func selectsAnew(c policies.Change) bool {

@@ -35,6 +35,30 @@ func Ends(c policies.Change) API {
 	return Unset
 }
 
+// EndsMoves returns the API whose Machines are deleted together with the object under review if they have not moved away from it, and which Machines these
+// are. They are more than those of Ends. If a CRD of MachineSets or of MachineDeployments is deleted, the Machines of its objects are deleted with them, except
+// those for which the other API is authoritative.
+func EndsMoves(c policies.Change) (from API, goes func(machine *policies.Object) bool) {
+	set, _ := KindNamed("MachineSet")
+	ofSet := func(m *policies.Object) bool {
+		ref := metav1.GetControllerOfNoCopy(&metav1.ObjectMeta{OwnerReferences: m.Metadata.OwnerReferences})
+		return ref != nil && ref.Kind == set.Name
+	}
+	switch name := c.Name; {
+	case c.Kind != Definition:
+	case name == set.DefinitionIn(MachineAPI):
+		return MachineAPI, ofSet
+	case name == set.DefinitionIn(ClusterAPI):
+		return ClusterAPI, ofSet
+	case name == DeploymentsDefinition:
+		return ClusterAPI, func(m *policies.Object) bool {
+			_, made := m.Metadata.Labels[clusterv1.MachineDeploymentNameLabel]
+			return made
+		}
+	}
+	return Ends(c), func(*policies.Object) bool { return true }
+}
+
 // Ending returns, sorted by name, those Machines for which the API is authoritative. They are deleted together with the surroundings of that API (a namespace,
 // CRD or Cluster). machines are Machine API objects.
 func Ending(of API, machines []*policies.Object) []string {
@@ -66,11 +90,12 @@ func MovingFrom(from API, machines []*policies.Object) []string {
 // warns.
 func MovesEnd(c policies.Change) policies.Verdict {
 	marked := c.Old.Metadata.Annotations[HoldsMirrorsAnnotation] != "" && !allowed(c.Old) // SurroundingsKept refuses the deletion
-	if !asksForControlPlane(c) || len(c.Facts.Moving) == 0 || Ends(c) == Unset || marked {
+	from, _ := EndsMoves(c)
+	if !asksForControlPlane(c) || len(c.Facts.Moving) == 0 || from == Unset || marked {
 		return policies.Verdict{}
 	}
 	what := fmt.Sprintf("these Machines have not moved to %s yet, and would be deleted with this %s together with their instances: %s",
-		Ends(c).Other().Text(), kindOf(c), nameSome(c.Facts.Moving))
+		from.Other().Text(), kindOf(c), nameSome(c.Facts.Moving))
 	if c.Old.Metadata.Annotations[AllowDeletionAnnotation] == AllowsControlPlane {
 		return policies.Warn(what)
 	}

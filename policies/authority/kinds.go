@@ -124,7 +124,7 @@ func Definitions() []string {
 	for _, k := range Kinds() {
 		out = append(out, k.Resource+"."+k.MachineAPI.Group, k.Resource+"."+k.ClusterAPI.Group)
 	}
-	return append(out, "clusters."+clusterAPI.Group, "machinedeployments."+clusterAPI.Group, "controlplanemachinesets."+machineAPI.Group)
+	return append(out, "clusters."+clusterAPI.Group, DeploymentsDefinition, "controlplanemachinesets."+machineAPI.Group)
 }
 
 // Definitions returns the names of the CRDs that objects of this kind need in both APIs: the CRDs of the kind itself and those of the owners' kind.
