@@ -52,6 +52,35 @@ func (r Roster) Uncounted() []policies.Uncounted {
 	return out
 }
 
+// RunByMachineAPI returns, sorted, the names of the Machines that Machine API runs and Machine API's set counts. A Machine that Poundlock has detached from its
+// set is not among them, because neither set gets it back.
+func (r Roster) RunByMachineAPI() []string {
+	return slices.Sorted(maps.Keys(r.counted(MachineAPI, func(m, set *policies.Object) bool {
+		return controlledBy(m, set) && Authoritative(Read(m)) == MachineAPI && !m.HasAnnotation(DetachedAnnotation)
+	})))
+}
+
+// Unmirrored returns those of RunByMachineAPI that Cluster API's set does not count. Their mirrors are gone, or have no owner reference yet, and Poundlock is
+// about to restore them.
+func (r Roster) Unmirrored() []string {
+	counted := r.counted(ClusterAPI, controlledBy)
+	return slices.DeleteFunc(r.RunByMachineAPI(), func(name string) bool { return counted[name] })
+}
+
+// Count returns what Cluster API's set was asked for, and what it counts. It returns nil if the set counts each Machine that Machine API runs for it, or if the
+// Machine that is to be created is the mirror of one that it does not count.
+func (r Roster) Count(created string) *policies.OwnerCount {
+	unmirrored := r.Unmirrored()
+	var spec struct {
+		Replicas *int `json:"replicas"`
+	}
+	_ = json.Unmarshal(orNull(r.Sets[ClusterAPI].Spec), &spec)
+	if len(unmirrored) == 0 || slices.Contains(unmirrored, created) || spec.Replicas == nil {
+		return nil
+	}
+	return &policies.OwnerCount{Replicas: *spec.Replicas, Counted: len(r.counted(ClusterAPI, controlledBy)), Unmirrored: unmirrored}
+}
+
 func (r Roster) counted(api API, owns func(machine, set *policies.Object) bool) map[string]bool {
 	set, selector := r.Sets[api], SelectorOf(r.Sets[api])
 	out := map[string]bool{}

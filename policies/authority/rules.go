@@ -478,6 +478,17 @@ func Rules() policies.Set {
 			On:     on(mapi(machine, onCreate)), Needs: when(createsForSet, policies.NeedOwners), Check: CreateForSet,
 		},
 		{
+			ID: "authority/create-surplus", Clause: deletion,
+			Description: "While Cluster API is authoritative for a MachineSet, Machine API may still run some of the set's Machines. Cluster API's MachineSet " +
+				"counts them by their mirrors. If mirrors are gone (because somebody deleted their CRD, restored a backup or removed their finalizers), nobody may " +
+				"create Cluster API Machines in their place: the MachineSet would have too many Machines once Poundlock has recreated the mirrors, and would delete " +
+				"some with their instances. The MachineSet may create what is missing to spec.replicas beside these Machines. If Poundlock cannot count the " +
+				"Machines, the request is refused, and the controller has to try again.",
+			Remedy: "None is needed: Poundlock recreates the mirrors, and Cluster API tries again. If a Machine cannot be mirrored, its condition Synchronized has " +
+				"the reason.",
+			On: on(capi(machine, onCreate)), Needs: when(CreatesForClusterAPISet, policies.NeedOwnerSet|policies.NeedOwnerCount), Check: CreateSurplus,
+		},
+		{
 			ID: "authority/create-clusterapi", Clause: authOf,
 			Description: "If a Machine API object of the same name exists and Cluster API is not authoritative for it, a Cluster API object may be created " +
 				"only with the annotation cluster.x-k8s.io/paused. If Cluster API is authoritative, the Cluster API object may be created only after Machine API's " +
