@@ -61,10 +61,15 @@ func (r Roster) RunByMachineAPI() []string {
 }
 
 // Unmirrored returns those of RunByMachineAPI that Cluster API's set does not count. Their mirrors are gone, or have no owner reference yet, and Poundlock is
-// about to restore them.
+// about to restore them. A Machine whose mirror is being deleted is not among them, because the deletion is propagated to the Machine.
 func (r Roster) Unmirrored() []string {
-	counted := r.counted(ClusterAPI, controlledBy)
-	return slices.DeleteFunc(r.RunByMachineAPI(), func(name string) bool { return counted[name] })
+	known := r.counted(ClusterAPI, controlledBy)
+	for _, m := range r.Machines[ClusterAPI] {
+		if m.Deleting() && controlledBy(m, r.Sets[ClusterAPI]) {
+			known[m.Metadata.Name] = true
+		}
+	}
+	return slices.DeleteFunc(r.RunByMachineAPI(), func(name string) bool { return known[name] })
 }
 
 // Count returns what Cluster API's set was asked for, and what it counts. It returns nil if the set counts each Machine that Machine API runs for it, or if the
