@@ -95,8 +95,8 @@ type Facts struct {
 	// OwnerSet is the MachineSet that controls a Machine which is being created. OwnerSetTwin is the MachineSet of the same name in the other API. OwnerSetTwin is
 	// nil if there is none, or if OwnerSet has Machines already. If OwnerSetTwin is nil and OwnerSet has no Machines, OwnerSet is nil too.
 	OwnerSet, OwnerSetTwin *Object
-	// OwnerCount has the numbers of the Cluster API MachineSet for which a Machine is created. It is nil unless Machine API runs a Machine of the set that the set
-	// does not count.
+	// OwnerCount has the numbers of the Cluster API MachineSet for which a Machine is created. It is nil if Machine API runs none of the set's
+	// Machines.
 	OwnerCount *OwnerCount
 	// Namesake reports that a Cluster API Machine refers to a provider's machine that has the name of a Machine API Machine (authority.Namesake).
 	Namesake bool
@@ -296,7 +296,7 @@ const (
 	NeedNamesake
 	// NeedOwnerSet asks for Facts.OwnerSet and Facts.OwnerSetTwin. They are read from the API server, unless the cache shows that OwnerSet has Machines.
 	NeedOwnerSet
-	// NeedOwnerCount asks for Facts.OwnerCount, from an indexed cache. The API server is read only if Machine API runs Machines of the set.
+	// NeedOwnerCount asks for Facts.OwnerCount. Machine API's Machines are read from an indexed cache and, if it runs any, Cluster API's from the API server.
 	NeedOwnerCount
 	// NeedSiblings asks for Facts.Siblings and Facts.Adoptable, from an indexed cache.
 	NeedSiblings

@@ -981,7 +981,11 @@ func noSurplus(t *testing.T, p *place) {
 		t.Errorf("beside the three that it lacked: %v", err)
 	}
 	p.must(t, p.poundlock.Create(t.Context(), owned(twinManifest("mixed-run"), capiSet, "c")))
-	p.must(t, creates("mixed-four", client.DryRunAll)) // Cluster API's own controller counts by now
+	if err := creates("mixed-four"); !refused(err) {
+		t.Errorf("of a controller that does not see the mirror: %v", err)
+	}
+	p.must(t, p.admin.Patch(t.Context(), toward(capiSet, "c", "mixed"), merge(`{"spec":{"replicas":5}}`)))
+	p.must(t, creates("mixed-four"))
 }
 
 // takesPauseOff: the autoscaler ignores a set of the Machine API that has Cluster API's pause annotation, whichever API is authoritative.

@@ -6,7 +6,6 @@ package webhooks
 import (
 	"context"
 	"fmt"
-	"slices"
 
 	"k8s.io/apimachinery/pkg/labels"
 	"k8s.io/apimachinery/pkg/runtime/schema"
@@ -34,12 +33,11 @@ func (r listing) Matching(ctx context.Context, gvk schema.GroupVersionKind, name
 	return r.labelled(ctx, gvk, namespace, client.MatchingLabelsSelector{Selector: selector})
 }
 
-// ownerCount counts the Machines of the Cluster API MachineSet for which a Machine is created. It returns nil if the set counts each Machine that Machine API
-// runs for it. For most sets Machine API runs none, and nothing is read from the API server.
+// ownerCount counts the Machines of the Cluster API MachineSet for which a Machine is created. It returns nil if Machine API runs none of them. Then nothing is
+// read from the API server, and that is so for most sets.
 //
-// If the indexed cache has all mirrors, one of them is read from the API server, and the cache is trusted if this mirror is the cached one: mirrors vanish
-// together if their CRD is deleted or a backup is restored, and a cache that was disconnected then may still have them. If a mirror is missing, the set's
-// Machines are listed from the API server. The set's controller creates them one after the other, so each review sees the Machine before.
+// The set and its Machines are read from the API server. The set's controller creates Machines one after the other, and a cache that lags would let several
+// through. After the CRD was recreated, both caches lag for seconds.
 func (l Lookups) ownerCount(ctx context.Context, c policies.Change) (*policies.OwnerCount, error) {
 	if l.Owned == nil || l.Selected == nil {
 		return nil, nil
@@ -53,12 +51,11 @@ func (l Lookups) ownerCount(ctx context.Context, c policies.Change) (*policies.O
 		return nil, err
 	}
 	roster := authority.Roster{Sets: map[authority.API]*policies.Object{authority.MachineAPI: twin}, Machines: map[authority.API][]*policies.Object{}}
-	here := coreKind(policies.SideMachineAPI, "Machine")
-	if roster.Machines[authority.MachineAPI], err = l.Owned.Of(ctx, here, c.TwinNamespace, twin.Metadata.UID); err != nil {
+	run, machines := coreKind(policies.SideMachineAPI, "Machine"), coreKind(policies.SideClusterAPI, "Machine")
+	if roster.Machines[authority.MachineAPI], err = l.Owned.Of(ctx, run, c.TwinNamespace, twin.Metadata.UID); err != nil {
 		return nil, fmt.Errorf("listing Machines of MachineSet %s: %w", set.Name, err)
 	}
-	run := roster.RunByMachineAPI()
-	if len(run) == 0 {
+	if len(roster.RunByMachineAPI()) == 0 {
 		return nil, nil
 	}
 	owner, err := l.live(ctx, set)
@@ -66,31 +63,8 @@ func (l Lookups) ownerCount(ctx context.Context, c policies.Change) (*policies.O
 		return nil, err // the set is gone, and the garbage collector deletes the Machine
 	}
 	roster.Sets[authority.ClusterAPI] = owner
-	if current, err := l.mirrorsCached(ctx, c, roster, run); current || err != nil {
-		return nil, err
-	}
-	machines := coreKind(policies.SideClusterAPI, "Machine")
 	if roster.Machines[authority.ClusterAPI], err = l.Selected.Matching(ctx, machines, c.Namespace, authority.SelectorOf(owner)); err != nil {
 		return nil, fmt.Errorf("listing Cluster API Machines of MachineSet %s: %w", set.Name, err)
 	}
 	return roster.Count(c.Name), nil
-}
-
-// mirrorsCached reports whether the cache has a mirror that Cluster API's set counts for each Machine that Machine API runs, and whether the API server has the
-// first of these mirrors too.
-func (l Lookups) mirrorsCached(ctx context.Context, c policies.Change, roster authority.Roster, run []string) (bool, error) {
-	machines := coreKind(policies.SideClusterAPI, "Machine")
-	cached, err := l.Owned.Of(ctx, machines, c.Namespace, roster.Sets[authority.ClusterAPI].Metadata.UID)
-	if err != nil {
-		return false, fmt.Errorf("listing Cluster API Machines of MachineSet %s: %w", roster.Sets[authority.ClusterAPI].Metadata.Name, err)
-	}
-	roster.Machines = map[authority.API][]*policies.Object{authority.MachineAPI: roster.Machines[authority.MachineAPI], authority.ClusterAPI: cached}
-	if len(roster.Unmirrored()) > 0 {
-		return false, nil
-	}
-	live, err := l.live(ctx, Ref{GroupVersionKind: machines, Namespace: c.Namespace, Name: run[0]})
-	if err != nil {
-		return false, err
-	}
-	return live != nil && slices.ContainsFunc(cached, func(m *policies.Object) bool { return m.Metadata.UID == live.Metadata.UID }), nil
 }

@@ -72,18 +72,17 @@ func (r Roster) Unmirrored() []string {
 	return slices.DeleteFunc(r.RunByMachineAPI(), func(name string) bool { return known[name] })
 }
 
-// Count returns what Cluster API's set was asked for, and what it counts. It returns nil if the set counts each Machine that Machine API runs for it, or if the
-// Machine that is to be created is the mirror of one that it does not count.
+// Count returns what Cluster API's set was asked for, and what it has. It returns nil if Machine API runs none of the set's Machines, or if the Machine that is
+// to be created is the mirror of one of these.
 func (r Roster) Count(created string) *policies.OwnerCount {
-	unmirrored := r.Unmirrored()
 	var spec struct {
 		Replicas *int `json:"replicas"`
 	}
 	_ = json.Unmarshal(orNull(r.Sets[ClusterAPI].Spec), &spec)
-	if len(unmirrored) == 0 || slices.Contains(unmirrored, created) || spec.Replicas == nil {
+	if run := r.RunByMachineAPI(); len(run) == 0 || slices.Contains(run, created) || spec.Replicas == nil {
 		return nil
 	}
-	return &policies.OwnerCount{Replicas: *spec.Replicas, Counted: len(r.counted(ClusterAPI, controlledBy)), Unmirrored: unmirrored}
+	return &policies.OwnerCount{Replicas: *spec.Replicas, Counted: len(r.counted(ClusterAPI, controlledBy)), Unmirrored: r.Unmirrored()}
 }
 
 func (r Roster) counted(api API, owns func(machine, set *policies.Object) bool) map[string]bool {

@@ -479,13 +479,13 @@ func Rules() policies.Set {
 		},
 		{
 			ID: "authority/create-surplus", Clause: deletion,
-			Description: "While Cluster API is authoritative for a MachineSet, Machine API may still run some of the set's Machines. Cluster API's MachineSet " +
-				"counts them by their mirrors. If mirrors are gone (because somebody deleted their CRD, restored a backup or removed their finalizers), nobody may " +
-				"create Cluster API Machines in their place: the MachineSet would have too many Machines once Poundlock has recreated the mirrors, and would delete " +
-				"some with their instances. The MachineSet may create what is missing to spec.replicas beside these Machines. If Poundlock cannot count the " +
-				"Machines, the request is refused, and the controller has to try again.",
-			Remedy: "None is needed: Poundlock recreates the mirrors, and Cluster API tries again. If a Machine cannot be mirrored, its condition Synchronized has " +
-				"the reason.",
+			Description: "While Cluster API is authoritative for a MachineSet, Machine API may still run some of the set's Machines. Nobody may create a Cluster " +
+				"API Machine for such a MachineSet if the set has as many Machines as spec.replicas asks for. Machines that Machine API runs count even if their " +
+				"mirrors are gone, because somebody deleted the CRD, restored a backup or removed finalizers. Without this rule, Cluster API would create a Machine for " +
+				"each mirror that it does not see, and would delete as many Machines with their instances when it sees the mirrors again. If Poundlock cannot count " +
+				"the Machines, the request is refused, and the controller has to try again.",
+			Remedy: "To get another Machine, scale the MachineSet. If mirrors are gone, Poundlock recreates them, and Cluster API tries again. If a Machine cannot " +
+				"be mirrored, its condition Synchronized has the reason.",
 			On: on(capi(machine, onCreate)), Needs: when(CreatesForClusterAPISet, policies.NeedOwnerSet|policies.NeedOwnerCount), Check: CreateSurplus,
 		},
 		{
