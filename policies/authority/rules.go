@@ -480,7 +480,7 @@ func Rules() policies.Set {
 		{
 			ID: "authority/create-surplus", Clause: deletion,
 			Description: "While Cluster API is authoritative for a MachineSet, Machine API may still run some of the set's Machines. Nobody may create a Cluster " +
-				"API Machine for such a MachineSet if the set has as many Machines as spec.replicas asks for. Machines that Machine API runs count even if their " +
+				"API Machine for such a MachineSet if the set has the Machines that spec.replicas asks for, or more. Machines that Machine API runs count even if their " +
 				"mirrors are gone, because somebody deleted the CRD, restored a backup or removed finalizers. Without this rule, Cluster API would create a Machine for " +
 				"each mirror that it does not see, and would delete as many Machines with their instances when it sees the mirrors again. If Poundlock cannot count " +
 				"the Machines, the request is refused, and the controller has to try again.",
