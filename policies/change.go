@@ -95,6 +95,9 @@ type Facts struct {
 	// OwnerSet is the MachineSet that controls a Machine which is being created. OwnerSetTwin is the MachineSet of the same name in the other API. OwnerSetTwin is
 	// nil if there is none, or if OwnerSet has Machines already. If OwnerSetTwin is nil and OwnerSet has no Machines, OwnerSet is nil too.
 	OwnerSet, OwnerSetTwin *Object
+	// OwnerCount has the numbers of the Cluster API MachineSet for which a Machine is created. It is nil if Machine API runs none of the set's
+	// Machines.
+	OwnerCount *OwnerCount
 	// Namesake reports that a Cluster API Machine refers to a provider's machine that has the name of a Machine API Machine (authority.Namesake).
 	Namesake bool
 	// InfraNamesake is the provider's machine that has the name of a Machine API Machine which is being created without a twin; nil if there is none.
@@ -183,6 +186,15 @@ type Uncounted struct {
 	Undefined bool `json:"undefined,omitempty"`
 	// Unreflected reports that Poundlock creates no Machine API object for the Machine, whether or not the Machine can be converted.
 	Unreflected bool `json:"unreflected,omitempty"`
+}
+
+// OwnerCount compares what a Cluster API MachineSet was asked for with its Machines. The Machine under review is not among them.
+type OwnerCount struct {
+	// Replicas is spec.replicas of the set, and Counted the number of the Machines that the set counts.
+	Replicas int `json:"replicas"`
+	Counted  int `json:"counted"`
+	// Unmirrored are the names of the Machines that Machine API runs for the set and that the set does not count yet, sorted.
+	Unmirrored []string `json:"unmirrored"`
 }
 
 // ControlPlane is a cluster's control plane as the caller of the rules (such as webhooks) has read it. Rules change nothing in it.
@@ -287,6 +299,8 @@ const (
 	NeedNamesake
 	// NeedOwnerSet asks for Facts.OwnerSet and Facts.OwnerSetTwin. They are read from the API server, unless the cache shows that OwnerSet has Machines.
 	NeedOwnerSet
+	// NeedOwnerCount asks for Facts.OwnerCount. Machine API's Machines are read from an indexed cache and, if it runs any, Cluster API's from the API server.
+	NeedOwnerCount
 	// NeedSiblings asks for Facts.Siblings and Facts.Adoptable, from an indexed cache.
 	NeedSiblings
 	// NeedMasters asks for Facts.Masters, and for Facts.Leaving of Cluster API's objects. They are read from the API server if the Machine may be a control plane

@@ -93,6 +93,7 @@ func TestOnAnAPIServer(t *testing.T) {
 		{"a request to move warns of each controller that will be refused", namesNeighbours},
 		{"Machine API's controllers are let through by field, and create nothing for a set of Cluster API's", controllers},
 		{"of two sets of one name, created in both APIs at once, at most one begins", twoSets},
+		{"a set of Cluster API's creates no Machine in the place of one that has lost its mirror", noSurplus},
 		{"Cluster API's pause is not put on a set of the Machine API, and can be taken off", takesPauseOff},
 		{"a restored object without a twin loses the finalizer that nobody would remove", withoutTwin},
 		{"the control plane does not end with a namespace by a slip", endsControlPlane},
@@ -938,6 +939,53 @@ func twoSets(t *testing.T, p *place) {
 	want("Cluster API's has begun: Machine API's", here, true)
 	p.must(t, p.admin.Delete(t.Context(), in(capiSet, "twofold")))
 	want("Cluster API's is deleted: Machine API's", here, false)
+}
+
+// noSurplus is about a set of Cluster API's. Machine API runs one of its Machines, whose mirror is gone.
+func noSurplus(t *testing.T, p *place) {
+	config, err := p.plane.As(capiManager, "system:masters")
+	p.must(t, err)
+	controller := quiet(t, config)
+	set, twin := setManifests("mixed")
+	for _, text := range []*string{&set, &twin} {
+		*text = strings.NewReplacer("{a: b}", "{set: mixed}", "spec: {replicas", "spec: {authoritativeAPI: ClusterAPI, replicas", pausedText, "").Replace(*text)
+	}
+	p.create(t, p.admin, set)
+	p.patchStatus(t, mapiSet, "m", "mixed", strings.ReplaceAll(settledState, "MachineAPI", "ClusterAPI"))
+	p.create(t, p.poundlock, twin)
+	owned := func(manifest string, gvk schema.GroupVersionKind, namespace string) *unstructured.Unstructured {
+		owner, machine, controls := toward(gvk, namespace, "mixed"), p.object(t, manifest), true
+		p.must(t, p.admin.Get(t.Context(), client.ObjectKeyFromObject(owner), owner))
+		machine.SetLabels(map[string]string{"set": "mixed"})
+		machine.SetOwnerReferences([]metav1.OwnerReference{{APIVersion: owner.GetAPIVersion(), Kind: owner.GetKind(), Name: owner.GetName(), UID: owner.GetUID(), Controller: &controls}})
+		return machine
+	}
+	p.must(t, p.admin.Create(t.Context(), owned(machineManifest("mixed-run", ""), mapiSet, "m")))
+	p.patchStatus(t, mapiMachine, "m", "mixed-run", settledState)
+	creates := func(name string, options ...client.CreateOption) error {
+		return controller.Create(t.Context(), owned(strings.Replace(twinManifest(name), pausedText, "", 1), capiSet, "c"), options...)
+	}
+	refused := func(err error) bool { return err != nil && strings.Contains(err.Error(), "authority/create-surplus") }
+	for deadline := time.Now().Add(30 * time.Second); ; <-time.After(50 * time.Millisecond) { // until the cache has the Machine
+		if err := creates("mixed-one", client.DryRunAll); refused(err) {
+			break
+		} else if time.Now().After(deadline) {
+			t.Fatalf("a Machine in the place of the one without a mirror: %v", err)
+		}
+	}
+	p.must(t, p.admin.Patch(t.Context(), toward(capiSet, "c", "mixed"), merge(`{"spec":{"replicas":4}}`)))
+	for _, name := range []string{"mixed-one", "mixed-two", "mixed-three"} { // at once, as its controller creates them
+		p.must(t, creates(name))
+	}
+	if err := creates("mixed-four"); !refused(err) {
+		t.Errorf("beside the three that it lacked: %v", err)
+	}
+	p.must(t, p.poundlock.Create(t.Context(), owned(twinManifest("mixed-run"), capiSet, "c")))
+	if err := creates("mixed-four"); !refused(err) {
+		t.Errorf("of a controller that does not see the mirror: %v", err)
+	}
+	p.must(t, p.admin.Patch(t.Context(), toward(capiSet, "c", "mixed"), merge(`{"spec":{"replicas":5}}`)))
+	p.must(t, creates("mixed-four"))
 }
 
 // takesPauseOff: the autoscaler ignores a set of the Machine API that has Cluster API's pause annotation, whichever API is authoritative.

@@ -105,8 +105,8 @@ func (l Lookups) belongings(ctx context.Context, c *policies.Change, needs polic
 	return err
 }
 
-// errNotBegun marks a failed lookup that decides whether a MachineSet without Machines may create its first one. The creation is then refused, even on a route
-// that fails open (unknown).
+// errNotBegun marks a failed lookup that decides whether a MachineSet may create a Machine: its first one, or one beside Machines that it does not see. The
+// creation is then refused, even on a route that fails open (unknown).
 var errNotBegun = errors.New("looking up the MachineSets of the Machine in both APIs")
 
 // ownerSet adds to c the MachineSet for which a Machine is created, and the MachineSet of the same name in the other API. If the cache shows that the owning

@@ -97,6 +97,9 @@ type Lookups struct {
 	ControlPlanes ControlPlanes
 	// Owned may be nil: then the numbers of Machines of two MachineSets are not compared.
 	Owned Owned
+	// Selected lists, from the API server, the Machines that a MachineSet's selector matches. If it is nil, the Machines of a MachineSet that creates one are not
+	// counted.
+	Selected Selected
 	// Holding lists the Machines of both APIs that have a given instance ID.
 	Holding Holding
 	// Sets lists all MachineSets or Machines of a namespace. If it is nil, the facts do not have the set that would adopt a Machine, and the Machines that are
@@ -137,6 +140,11 @@ func emptiesNamespace(c policies.Change) bool {
 func (l Lookups) decisive(ctx context.Context, c *policies.Change, needs policies.Need) (err error) {
 	if needs.Has(policies.NeedOwnerSet) { // this comes first, because its error refuses the request whatever the route's failure policy is
 		if err := l.ownerSet(ctx, c); err != nil {
+			return fmt.Errorf("%w: %w", errNotBegun, err)
+		}
+	}
+	if needs.Has(policies.NeedOwnerCount) {
+		if c.Facts.OwnerCount, err = l.ownerCount(ctx, *c); err != nil {
 			return fmt.Errorf("%w: %w", errNotBegun, err)
 		}
 	}

@@ -194,7 +194,7 @@ func (h *handler) facts(ctx context.Context, c policies.Change, needs policies.N
 
 // unknown returns the answer if a fact is missing on which the decision depends. On a route that fails open, it admits the request with a warning, else it
 // refuses the request. Two kinds of requests are refused on every route: those that add the finalizer after which a controller has an instance created
-// (authority.Begins), and the first Machine of a MachineSet if the MachineSets could not be read (errNotBegun).
+// (authority.Begins), and a Machine of a MachineSet if the MachineSets or their Machines could not be read (errNotBegun).
 func (h *handler) unknown(c policies.Change, err error) *admissionv1.AdmissionResponse {
 	h.log.Error(err, "review not decided", "route", h.route.Name)
 	asked := "which API is authoritative for this object"

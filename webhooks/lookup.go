@@ -165,6 +165,7 @@ func lookups(c cluster.Cluster, o Options, m *metrics) Lookups {
 		Sets:        listing{Reader: c.GetCache(), timeout: o.LookupTimeout, source: "cache", metrics: m},
 		Deployments: listing{Reader: c.GetAPIReader(), timeout: o.LookupTimeout, source: "live", metrics: m},
 		Masters:     mastersOf(listing{Reader: c.GetAPIReader(), timeout: o.LookupTimeout, source: "live", metrics: m}),
+		Selected:    listing{Reader: c.GetAPIReader(), timeout: o.LookupTimeout, source: "live", metrics: m},
 		Rival:       o.Rival,
 		GateOff:     o.GateOff,
 		Owned:       indexOwned{Reader: c.GetCache(), timeout: o.LookupTimeout, metrics: m},

@@ -399,6 +399,9 @@ func only(f policies.Facts, n policies.Need) policies.Facts {
 	if !n.Has(policies.NeedOwnerSet) {
 		f.OwnerSet, f.OwnerSetTwin = nil, nil
 	}
+	if !n.Has(policies.NeedOwnerCount) {
+		f.OwnerCount = nil
+	}
 	if !n.Has(policies.NeedSurroundings) && !n.Has(policies.NeedPausedCluster) {
 		f.PausedCluster = ""
 	}
@@ -425,7 +428,7 @@ func TestRulesStand(t *testing.T) {
 		"authority/infra-owner", "authority/propagation",
 		"authority/finalizers-owned", "authority/finalizer-fence", "authority/created-twice", "authority/status-owned", "authority/paused-owned",
 		"authority/check-paused",
-		"authority/create-machineapi", "authority/create-for-set", "authority/create-clusterapi", "authority/uninitialised", "authority/request-blocked",
+		"authority/create-machineapi", "authority/create-for-set", "authority/create-surplus", "authority/create-clusterapi", "authority/uninitialised", "authority/request-blocked",
 		"authority/request-warning", "authority/unconvertible", "authority/set-adopts", "authority/selectors-overlap", "authority/relabelled", "authority/deployment-adopts", "authority/deployment-deletes", "authority/delete-detached", "authority/delete-recreated", "authority/delete-arriving",
 		"authority/delete-orphans", "authority/delete-unknown-instance", "authority/delete-hooked", "authority/delete-propagates", "authority/delete-paused", "authority/delete-undrained", "authority/delete-infrastructure",
 		"authority/template-authority", "authority/new-machines", "authority/surroundings", "authority/moves-end", "authority/control-plane-ends", "authority/control-plane-last", "authority/hooks-skipped", "authority/control-plane-label", "authority/etcd-hook", "authority/machine-finalizer", "authority/status-default", "authority/default", "authority/request-kept", "authority/finalizers-kept", "authority/mark-kept",

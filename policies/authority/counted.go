@@ -52,6 +52,39 @@ func (r Roster) Uncounted() []policies.Uncounted {
 	return out
 }
 
+// RunByMachineAPI returns, sorted, the names of the Machines that Machine API runs and Machine API's set counts. A Machine that Poundlock has detached from its
+// set is not among them, because neither set gets it back.
+func (r Roster) RunByMachineAPI() []string {
+	return slices.Sorted(maps.Keys(r.counted(MachineAPI, func(m, set *policies.Object) bool {
+		return controlledBy(m, set) && Authoritative(Read(m)) == MachineAPI && !m.HasAnnotation(DetachedAnnotation)
+	})))
+}
+
+// Unmirrored returns those of RunByMachineAPI that Cluster API's set does not count. Their mirrors are gone, or have no owner reference yet, and Poundlock is
+// about to restore them. A Machine whose mirror is being deleted is not among them, because the deletion is propagated to the Machine.
+func (r Roster) Unmirrored() []string {
+	known := r.counted(ClusterAPI, controlledBy)
+	for _, m := range r.Machines[ClusterAPI] {
+		if m.Deleting() && controlledBy(m, r.Sets[ClusterAPI]) {
+			known[m.Metadata.Name] = true
+		}
+	}
+	return slices.DeleteFunc(r.RunByMachineAPI(), func(name string) bool { return known[name] })
+}
+
+// Count returns what Cluster API's set was asked for, and what it has. It returns nil if Machine API runs none of the set's Machines, or if the Machine that is
+// to be created is the mirror of one of these.
+func (r Roster) Count(created string) *policies.OwnerCount {
+	var spec struct {
+		Replicas *int `json:"replicas"`
+	}
+	_ = json.Unmarshal(orNull(r.Sets[ClusterAPI].Spec), &spec)
+	if run := r.RunByMachineAPI(); len(run) == 0 || slices.Contains(run, created) || spec.Replicas == nil {
+		return nil
+	}
+	return &policies.OwnerCount{Replicas: *spec.Replicas, Counted: len(r.counted(ClusterAPI, controlledBy)), Unmirrored: r.Unmirrored()}
+}
+
 func (r Roster) counted(api API, owns func(machine, set *policies.Object) bool) map[string]bool {
 	set, selector := r.Sets[api], SelectorOf(r.Sets[api])
 	out := map[string]bool{}

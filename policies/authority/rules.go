@@ -478,6 +478,17 @@ func Rules() policies.Set {
 			On:     on(mapi(machine, onCreate)), Needs: when(createsForSet, policies.NeedOwners), Check: CreateForSet,
 		},
 		{
+			ID: "authority/create-surplus", Clause: deletion,
+			Description: "While Cluster API is authoritative for a MachineSet, Machine API may still run some of the set's Machines. Nobody may create a Cluster " +
+				"API Machine for such a MachineSet if the set has the Machines that spec.replicas asks for, or more. Machines that Machine API runs count even if their " +
+				"mirrors are gone, because somebody deleted the CRD, restored a backup or removed finalizers. Without this rule, Cluster API would create a Machine for " +
+				"each mirror that it does not see, and would delete as many Machines with their instances when it sees the mirrors again. If Poundlock cannot count " +
+				"the Machines, the request is refused, and the controller has to try again.",
+			Remedy: "To get another Machine, scale the MachineSet. If mirrors are gone, Poundlock recreates them, and Cluster API tries again. If a Machine cannot " +
+				"be mirrored, its condition Synchronized has the reason.",
+			On: on(capi(machine, onCreate)), Needs: when(CreatesForClusterAPISet, policies.NeedOwnerSet|policies.NeedOwnerCount), Check: CreateSurplus,
+		},
+		{
 			ID: "authority/create-clusterapi", Clause: authOf,
 			Description: "If a Machine API object of the same name exists and Cluster API is not authoritative for it, a Cluster API object may be created " +
 				"only with the annotation cluster.x-k8s.io/paused. If Cluster API is authoritative, the Cluster API object may be created only after Machine API's " +

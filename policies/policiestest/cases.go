@@ -113,6 +113,8 @@ type setting struct {
 	// OwnerSet is the MachineSet for which a Machine is created. OwnerSetTwin is the MachineSet of the same name in the other API. null stands for none.
 	OwnerSet     json.RawMessage `json:"ownerSet,omitempty"`
 	OwnerSetTwin json.RawMessage `json:"ownerSetTwin,omitempty"`
+	// OwnerCount has the numbers of the Cluster API MachineSet for which a Machine is created. A case replaces them as a whole.
+	OwnerCount *policies.OwnerCount `json:"ownerCount,omitempty"`
 	// Namesake reports that a Machine API Machine has the name of the provider's machine to which the request refers.
 	Namesake *bool `json:"namesake,omitempty"`
 	// InfraNamesake is the provider's machine that has the name of the Machine API Machine; null for none.
@@ -291,6 +293,7 @@ func (s setting) merge(over setting) (setting, error) {
 	if over.Deployments != nil {
 		s.Deployments = over.Deployments
 	}
+	s.OwnerCount = cmp.Or(over.OwnerCount, s.OwnerCount)
 	s.Leaving = cmp.Or(over.Leaving, s.Leaving)
 	s.PausedCluster = cmp.Or(over.PausedCluster, s.PausedCluster)
 	if over.Holders != nil {
@@ -424,7 +427,7 @@ func (s setting) facts(kind string) (f policies.Facts, err error) {
 		f.ConversionRun = true
 	}
 	f.Uncounted, f.Holders, f.Leaving, f.UnknownInstances = s.Uncounted, s.Holders, s.Leaving, s.Unknown
-	f.Hooked, f.WithNodes = s.Hooked, s.WithNodes
+	f.Hooked, f.WithNodes, f.OwnerCount = s.Hooked, s.WithNodes, s.OwnerCount
 	f.PausedCluster = s.PausedCluster
 	f.Namesake = s.Namesake != nil && *s.Namesake
 	f.Ending, f.ControlPlaneSize, f.ControlPlaneLost, f.Moving = s.Ending, s.ControlPlaneSize, s.ControlPlaneLost, s.Moving

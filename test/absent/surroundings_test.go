@@ -233,6 +233,10 @@ func (w world) loses(l loss, name string, line *string) {
 		w.Errorf("after the deletion ran: %v, now %v", alive, now)
 	}
 	w.untilMirrored(f)
+	if now := w.survivors(f, l); !maps.Equal(alive, now) {
+		w.Errorf("before the mirrors were recreated: %v, now %v", alive, now)
+	}
+	w.replacedOnly(f, alive)
 	if err := w.Cloud.Audit(); err != nil {
 		w.Error(err)
 	}
@@ -576,6 +580,29 @@ func (w world) comesBack(f fleet) string {
 		}
 	}
 	return cmp.Or(strings.TrimSuffix(fmt.Sprintf("%d without a Machine API object", missing), "0 without a Machine API object"), "all")
+}
+
+// replacedOnly checks that the set of Cluster API has created no more Machines than it has lost, and that no instance of these Machines has been terminated. If
+// the set were to count the Machines that Machine API runs too late, it would create too many, and then delete some of its Machines.
+func (w world) replacedOnly(f fleet, alive map[string]string) {
+	w.Helper()
+	lost, created := 0, []string{}
+	for name := range f.hands {
+		if strings.HasPrefix(name, f.name+"-clusterapi-") && alive[name] == "" {
+			lost++
+		}
+	}
+	for _, i := range w.Cloud.Instances() {
+		if _, had := f.hands[i.Machine.Name]; had || !strings.HasPrefix(i.Machine.Name, f.name+"-clusterapi-") {
+			continue
+		}
+		if created = append(created, i.Machine.Name); !i.Ended.IsZero() {
+			w.Errorf("the instance of %s, which replaced another Machine, was terminated", i.Machine.Name)
+		}
+	}
+	if len(created) > lost {
+		w.Errorf("Cluster API's set has lost %d Machines, and has created %v", lost, created)
+	}
 }
 
 // untilMirrored waits until each Machine that runs is mirrored.
