@@ -23,11 +23,11 @@ func Scales(set *policies.Object) bool {
 	return set != nil && (Authoritative(Read(set)) == ClusterAPI || Read(set).Current == Migrating)
 }
 
-// CreateSurplus refuses a Machine with which a Cluster API MachineSet would have more Machines than spec.replicas, if Machine API runs some of them. Cluster API's
-// controller does not always see these Machines: their mirrors were deleted with the CRD, are not restored from a backup yet, or lost their finalizers. And once
-// the CRD exists again, the controller's cache is empty for some seconds, even if Poundlock has recreated the mirrors. The controller would create a Machine for
-// each of them, and then delete as many. The deletion of a mirror is propagated to its Machine, whose instance would be terminated (converting › Deletion of
-// Machines).
+// CreateSurplus refuses a Machine with which a Cluster API MachineSet would have more Machines than spec.replicas, if Machine API runs some of them. Cluster
+// API's controller does not always see these Machines: their mirrors were deleted with the CRD, are not restored from a backup yet, or lost their
+// finalizers. And once the CRD exists again, the controller's cache is empty for some seconds, even if Poundlock has recreated the mirrors. The controller
+// would create a Machine for each of them, and then delete as many. The deletion of a mirror is propagated to its Machine, whose instance would be
+// terminated (converting › Deletion of Machines).
 //
 // The set may create all Machines that are missing beside those. So it is not held up for ever by a Machine that Poundlock cannot mirror.
 func CreateSurplus(c policies.Change) policies.Verdict {
@@ -51,7 +51,7 @@ func surplusRemedy(c policies.Change, set string, unmirrored []string) string {
 	if more := len(unmirrored) - UncountedNamed; more > 0 {
 		names += fmt.Sprintf(" and %d more", more)
 	}
-	return fmt.Sprintf("These have no Cluster API object in the set yet: %s. Poundlock creates these objects, so Cluster API tries again by itself. If a Machine stays "+
-		"without one, the condition %s of its Machine API object has the reason. To delete such a Machine with its instance: kubectl -n %s delete %s NAME",
+	return fmt.Sprintf("These have no Cluster API object in the set yet: %s. Poundlock creates these objects, so Cluster API tries again by itself. If a Machine "+
+		"stays without one, the condition %s of its Machine API object has the reason. To delete such a Machine with its instance: kubectl -n %s delete %s NAME",
 		names, ConditionSynchronized, c.TwinNamespace, machine.DefinitionIn(MachineAPI))
 }
