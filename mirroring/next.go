@@ -125,6 +125,9 @@ func (s steps) toClusterAPI() *pairs.Write {
 	if w := s.restoreOwner(); w != nil {
 		return w // first: which set owns a Machine does not depend on whether it converts
 	}
+	if s.Full != "" && s.Core == nil {
+		return s.Fails(s.State, authority.ReasonSetIsFull, s.Full)
+	}
 	converted, errs := s.ToClusterAPI()
 	if len(errs) > 0 {
 		return s.Fails(s.State, authority.ReasonFieldsNotConvertible, conversion.Sentences(errs))

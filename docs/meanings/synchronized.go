@@ -72,6 +72,16 @@ var synchronizedFalse = Table{
 				"that, recreate the mirror with `spec.authoritativeAPI: ClusterAPI`, and for a Machine with its `spec.providerID`",
 		},
 		{
+			Names: []string{authority.ReasonSetIsFull},
+			Means: "Machine API runs the Machine, Cluster API is authoritative for its MachineSet, and the Machine has lost its mirror: somebody deleted the CRD " +
+				"machines.cluster.x-k8s.io, restored a backup without the mirror, or removed finalizers. Meanwhile Cluster API's set has created another Machine " +
+				"in its place. With the mirror, the set would have a Machine too many, and would delete one with its instance, whichever it chooses. So Poundlock " +
+				"does not create the mirror",
+			Do: "decide which Machine goes. To delete this one with its instance: `kubectl -n openshift-machine-api delete machines.machine.openshift.io NAME`. To " +
+				"delete another one of the set, scale the set up with the command in the message, annotate the other Machine with " +
+				"`cluster.x-k8s.io/delete-machine`, and scale the set down again. To keep both, scale the set up",
+		},
+		{
 			Names: []string{authority.ReasonForeignTwin},
 			Means: "an object that Poundlock did not create has the mirror's name, and cannot become the mirror: Cluster API acts on this object, the " +
 				"object has its own instance, it belongs to another Machine, or it is being deleted. Or the provider keeps an object for the instance (a " +

@@ -240,7 +240,46 @@ func (r Reader) parents(ctx context.Context, from client.Reader, s *pairs.State)
 		}
 		s.Parents[authority.MachineAPI], s.Parents[authority.ClusterAPI] = machineAPI, core
 	}
+	if err := r.room(ctx, s); err != nil {
+		return err
+	}
 	return r.judgeParent(ctx, s)
+}
+
+// room finds out whether the mirror of a Machine that Machine API runs may join Cluster API's MachineSet. It reads nothing unless such a mirror is missing: the
+// Machine has lost it, for example with the CRD, or was restored without it. Cluster API's set and Machines are read from the API server, because this set may
+// just have created Machines.
+func (r Reader) room(ctx context.Context, s *pairs.State) (err error) {
+	twin, set := s.Parents[authority.MachineAPI], s.Parents[authority.ClusterAPI]
+	if s.Kind.Name != "Machine" || s.Core != nil || pairs.PresenceOf(s.MachineAPI) != authority.Present || s.Source() != authority.MachineAPI ||
+		pairs.PresenceOf(twin) != authority.Present || pairs.PresenceOf(set) != authority.Present || pairs.IsPaused(set) ||
+		authority.Authoritative(authority.Read(pairs.ObjectOf(twin))) != authority.ClusterAPI {
+		return nil
+	}
+	parent, _ := authority.KindNamed(s.Kind.Parent)
+	if set, err = served.Read(ctx, r.Live, parent.ClusterAPIGVK(), s.Pair.ClusterAPI, set.GetName()); err != nil || set == nil {
+		return err
+	}
+	roster := authority.Roster{
+		Sets:     map[authority.API]*policies.Object{authority.MachineAPI: pairs.ObjectOf(twin), authority.ClusterAPI: pairs.ObjectOf(set)},
+		Machines: map[authority.API][]*policies.Object{},
+	}
+	run, err := served.List(ctx, r.Cache, s.Kind.MachineAPIGVK(), s.Pair.MachineAPI, uncopied, facts.OwnedBy(twin.GetUID()))
+	if err != nil {
+		return err
+	}
+	selector := client.MatchingLabelsSelector{Selector: authority.SelectorOf(roster.Sets[authority.ClusterAPI])}
+	counted, err := served.List(ctx, r.Live, s.Kind.ClusterAPIGVK(), s.Pair.ClusterAPI, selector)
+	if err != nil {
+		return err
+	}
+	for api, machines := range map[authority.API][]*unstructured.Unstructured{authority.MachineAPI: run, authority.ClusterAPI: counted} {
+		for _, m := range machines {
+			roster.Machines[api] = append(roster.Machines[api], pairs.ObjectOf(m))
+		}
+	}
+	s.Full = roster.Full(s.Name)
+	return nil
 }
 
 // checks finds out whether a MachineHealthCheck of Cluster API still acts on a Machine that a check has marked. If the kind of the checks is not served, or the

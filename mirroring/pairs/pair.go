@@ -71,6 +71,8 @@ type State struct {
 	// Parents are the MachineSets that own the objects of the pair, by API.
 	Parents map[authority.API]*unstructured.Unstructured
 	Parent  authority.Parent
+	// Full is a sentence that says why the mirror of a Machine may not join Cluster API's MachineSet (authority.Roster.Full); "" if it may.
+	Full string
 	// Unchecked reports two things. A MachineHealthCheck of Cluster API has marked the Machine for deletion by its Cluster API MachineSet, which is paused. And no
 	// check acts any more that would remove the mark.
 	Unchecked bool

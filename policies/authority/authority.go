@@ -47,6 +47,9 @@ const (
 	// ReasonWouldBeAdopted is the reason of Synchronized=False while the deletion of a MachineSet waits. It waits because another set would adopt the Machines
 	// that the deletion leaves behind.
 	ReasonWouldBeAdopted = "WouldBeAdopted"
+	// ReasonSetIsFull is the reason of Synchronized=False of a Machine whose mirror Poundlock does not recreate, because Cluster API's MachineSet has replaced it,
+	// and would delete one of its Machines.
+	ReasonSetIsFull = "MachineSetIsFull"
 	// BesideForeignAnnotation marks a Machine API object while a foreign object has the mirror's name (ReasonForeignTwin). A Machine has the annotation until the
 	// Machine API's controllers begin to act on it. A MachineSet has it if it was created at the same time as Cluster API's set of that name. Poundlock removes
 	// the annotation when no foreign object has the name any more. The condition Synchronized would not be enough: while Poundlock is away, the Machine API's

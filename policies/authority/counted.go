@@ -14,6 +14,7 @@ import (
 	"k8s.io/apimachinery/pkg/labels"
 	clusterv1 "sigs.k8s.io/cluster-api/api/core/v1beta2"
 
+	"github.com/poundlock/poundlock/internal/amount"
 	"github.com/poundlock/poundlock/internal/eventnote"
 	"github.com/poundlock/poundlock/internal/machineapi"
 	"github.com/poundlock/poundlock/policies"
@@ -83,6 +84,27 @@ func (r Roster) Count(created string) *policies.OwnerCount {
 		return nil
 	}
 	return &policies.OwnerCount{Replicas: *spec.Replicas, Counted: len(r.counted(ClusterAPI, controlledBy)), Unmirrored: r.Unmirrored()}
+}
+
+// Full returns a sentence if the mirror of a Machine that Machine API runs may not join Cluster API's set, which acts: with the mirror, the set would have more
+// Machines than spec.replicas asks for, and would delete one of them, whichever. It returns "" if there is room. If several mirrors are missing, room is given
+// in the order of their names, so that no two of them take the same place.
+func (r Roster) Full(machine string) string {
+	set, _ := KindNamed("MachineSet")
+	have, ahead := len(r.counted(ClusterAPI, controlledBy)), 0
+	for _, name := range r.Unmirrored() {
+		if name < machine {
+			ahead++
+		}
+	}
+	want, core := wantedReplicas(r.Sets[ClusterAPI]), r.Sets[ClusterAPI]
+	if int64(have+ahead) < want {
+		return ""
+	}
+	return fmt.Sprintf("MachineSet %s of Cluster API has %s, and spec.replicas asks for %d. If Poundlock created the mirror, the set would delete one of its "+
+		"Machines with its instance, and nobody could say which. Delete the Machine that you do not need. Or scale the set: kubectl -n %s scale %s %s --replicas=%d",
+		core.Metadata.Name, amount.Of(int64(have+ahead), "other Machine"), want, core.Metadata.Namespace, set.DefinitionIn(ClusterAPI), core.Metadata.Name,
+		have+ahead+1)
 }
 
 func (r Roster) counted(api API, owns func(machine, set *policies.Object) bool) map[string]bool {

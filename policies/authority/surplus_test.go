@@ -54,3 +54,36 @@ func TestCount(t *testing.T) {
 		}
 	}
 }
+
+// TestFull has the same sets. Cluster API's set has y and z, and has lost the mirrors of some of a, b and c.
+func TestFull(t *testing.T) {
+	const byMachineAPI = `},"status":{"authoritativeAPI":"MachineAPI"}`
+	for it, c := range map[string]struct {
+		run     []string
+		others  []string
+		machine string
+		full    bool
+	}{
+		"there is room for one":             {run: []string{"a"}, others: []string{"y", "z"}, machine: "a"},
+		"there is none":                     {run: []string{"a"}, others: []string{"x", "y", "z"}, machine: "a", full: true},
+		"the first of two gets the room":    {run: []string{"a", "b"}, others: []string{"y", "z"}, machine: "a"},
+		"the second of two does not":        {run: []string{"a", "b"}, others: []string{"y", "z"}, machine: "b", full: true},
+		"the second, once the first has it": {run: []string{"a", "b"}, others: []string{"a", "z"}, machine: "b"},
+		"all mirrors are gone":              {run: []string{"a", "b", "c"}, machine: "c"},
+	} {
+		set := `{"metadata":{"name":"a","namespace":"n","uid":%q},"spec":{"replicas":3,"selector":{"matchLabels":{"set":"a"}}}}`
+		roster := authority.Roster{
+			Sets:     map[authority.API]*policies.Object{authority.MachineAPI: parse(t, fmt.Sprintf(set, "m")), authority.ClusterAPI: parse(t, fmt.Sprintf(set, "c"))},
+			Machines: map[authority.API][]*policies.Object{},
+		}
+		for _, name := range c.run {
+			roster.Machines[authority.MachineAPI] = append(roster.Machines[authority.MachineAPI], parse(t, member(name, "m", byMachineAPI)))
+		}
+		for _, name := range c.others {
+			roster.Machines[authority.ClusterAPI] = append(roster.Machines[authority.ClusterAPI], parse(t, member(name, "c", "}")))
+		}
+		if why := roster.Full(c.machine); (why != "") != c.full {
+			t.Errorf("%s: %q", it, why)
+		}
+	}
+}

@@ -71,7 +71,8 @@ func SetupWithManager(mgr ctrl.Manager, o Options) error {
 	owners, environment := &sync.Mutex{}, facts.Environment{NodeSync: o.NodeSync, Accounts: &facts.Accounts{Reader: mgr.GetAPIReader()}, Masters: mgr.GetCache()}
 	for _, kind := range authority.Kinds() {
 		if kind.Infra == authority.InfraMachine {
-			if err := facts.IndexByInfra(context.Background(), mgr.GetFieldIndexer(), kind.ClusterAPIGVK()); err != nil {
+			if err := errors.Join(facts.IndexByInfra(context.Background(), mgr.GetFieldIndexer(), kind.ClusterAPIGVK()),
+				facts.IndexByOwner(context.Background(), mgr.GetFieldIndexer(), kind.MachineAPIGVK())); err != nil {
 				return err
 			}
 		}
@@ -125,8 +126,8 @@ func (r *reconciler) Reconcile(ctx context.Context, req reconcile.Request) (reco
 		if left == 0 {
 			left = feedback.SparedLeft(s, r.now())
 		}
-		if left == 0 && len(s.Adopters) > 0 {
-			left = afterDoubt // no event of another set requeues this one
+		if left == 0 && (len(s.Adopters) > 0 || s.Full != "") {
+			left = afterDoubt // no event of another set, or of another Machine, requeues this one
 		}
 		return reconcile.Result{RequeueAfter: left}, nil
 	}

@@ -81,6 +81,7 @@ func TestTwins(t *testing.T) {
 	t.Run("a Machine is mirrored in few requests", machines.isFrugal)
 	t.Run("another instance than the Machine's is nobody's to take", machines.keepsInstance)
 	t.Run("no mirror belongs to a set that is a stranger", machines.keepsFromStranger)
+	t.Run("a set that has replaced a Machine whose mirror was lost", machines.waitsForRoom)
 	t.Run("two sets that are created at once", machines.setsCreatedTwice)
 }
 
@@ -790,6 +791,46 @@ func (w *twins) keepsFromStranger(t *testing.T) {
 		}
 		return ""
 	})
+}
+
+// waitsForRoom: Cluster API's set has replaced a Machine that had lost its mirror. With the mirror, it would delete one of the two.
+func (w *twins) waitsForRoom(t *testing.T) {
+	set, _ := authority.KindNamed("MachineSet")
+	sets := &twins{w.world, set}
+	sets.adopt(t, "full", authority.MachineAPI, func(o *unstructured.Unstructured) {
+		_ = unstructured.SetNestedField(o.Object, int64(1), "spec", "replicas")
+	})
+	theirs := sets.mirrored(t, "full", 0)
+	for _, api := range []authority.API{authority.Migrating, authority.ClusterAPI} {
+		w.patch(t, sets.mapi(t, "full"), "status", fmt.Sprintf(`{"status":{"authoritativeAPI":%q}}`, api))
+	}
+	w.patch(t, sets.mapi(t, "full"), "status", `{"status":{"synchronizedAPI":"ClusterAPI"}}`)
+	w.patch(t, theirs, "", `{"metadata":{"annotations":{"cluster.x-k8s.io/paused":null}}}`)
+	owns := func(set, o *unstructured.Unstructured) {
+		yes := true
+		labels, _, _ := unstructured.NestedStringMap(set.Object, "spec", "template", "metadata", "labels")
+		o.SetLabels(labels)
+		o.SetOwnerReferences([]metav1.OwnerReference{{APIVersion: set.GetAPIVersion(), Kind: "MachineSet", Name: "full", UID: set.GetUID(), Controller: &yes}})
+	}
+	other := w.stranger(t, "full-other", func(o *unstructured.Unstructured) { owns(theirs, o) })
+	w.adopt(t, "full-own", authority.MachineAPI, func(o *unstructured.Unstructured) { owns(sets.mapi(t, "full"), o) })
+	w.eventually(t, "full-own says that its set is full", func() string {
+		c := condition(w.mapi(t, "full-own"), "Synchronized")
+		message := fmt.Sprint(c["message"])
+		if c["reason"] == "MachineSetIsFull" && strings.Contains(message, "MachineSet full of Cluster API has 1 other Machine, and spec.replicas asks for 1") {
+			return ""
+		}
+		return fmt.Sprint(c)
+	})
+	if core := w.core(t, "full-own"); core != nil {
+		t.Errorf("%s", show(core))
+	}
+	if err := w.Delete(t.Context(), other); err != nil {
+		t.Fatal(err)
+	}
+	if owner := metav1.GetControllerOf(w.mirrored(t, "full-own", 0)); owner == nil || owner.UID != theirs.GetUID() {
+		t.Errorf("the mirror belongs to %v", owner)
+	}
 }
 
 // setsCreatedTwice: neither has a Machine. The mark keeps both from their first one also while nobody answers, until a person has decided.
