@@ -36,8 +36,8 @@ func CreateSurplus(c policies.Change) policies.Verdict {
 		return policies.Verdict{}
 	}
 	set := OwningSet(c.New, c.Side)
-	return policies.Deny(field.Forbidden(ownersPath, fmt.Sprintf("MachineSet %s has the %d Machines that spec.replicas asks for, or more, if those that Machine "+
-		"API runs are counted. With one more, it would delete one with its instance. %s", set, n.Replicas, surplusRemedy(c, set, n.Unmirrored))))
+	return policies.Deny(field.Forbidden(ownersPath, fmt.Sprintf("MachineSet %s has all Machines that spec.replicas (%d) asks for, or more, if those that "+
+		"Machine API runs are counted. With one more, it would delete one with its instance. %s", set, n.Replicas, surplusRemedy(c, set, n.Unmirrored))))
 }
 
 func surplusRemedy(c policies.Change, set string, unmirrored []string) string {
