@@ -78,8 +78,8 @@ func endsInstance(machine *policies.Object, infra InfraReference, instance, unpa
 	return append(append(out, "Then unpause the Machine: "+unpause), ends...)
 }
 
-// DeletePaused warns of a deletion that Cluster API does not carry out because the object or its Cluster is paused. If a paused object has a Machine API object,
-// there is no warning, because other rules then describe what happens.
+// DeletePaused warns of a deletion that Cluster API does not carry out because the object or its Cluster is paused. If a paused object has a Machine API
+// object, there is no warning, because other rules then describe what happens.
 func DeletePaused(c policies.Change) policies.Verdict {
 	if deletesPaused(c) && c.Facts.Twin == nil {
 		kind, _ := KindNamed(c.Kind)
@@ -110,7 +110,8 @@ func deletesHeld(c policies.Change) bool {
 	return c.Facts.Twin == nil || stand(c).authoritative() == ClusterAPI
 }
 
-// mayBeHeld reports whether deletesHeld depends on facts: a person deletes an object of Cluster API, or a Machine whose deletion deletes that of Cluster API too.
+// mayBeHeld reports whether deletesHeld depends on facts: a person deletes an object of Cluster API, or a Machine whose deletion deletes that of Cluster API,
+// too.
 func mayBeHeld(c policies.Change) bool {
 	return c.Actor == policies.Anyone && (c.Side == policies.SideClusterAPI || owned(c.Old))
 }
