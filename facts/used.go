@@ -23,8 +23,8 @@ import (
 // DeploymentKind is Cluster API's MachineDeployment. The API server need not serve this kind: then nothing of it refers to a template.
 var DeploymentKind = clusterv1.GroupVersion.WithKind(authority.MachineDeployment)
 
-// UsedTemplates returns the names of the platform's templates in a namespace of Cluster API to which a MachineSet or a MachineDeployment refers, or from which a
-// machine was made. A MachineDeployment may refer to a template to which none of its MachineSets refers: it is paused, or has only just been created.
+// UsedTemplates returns the names of the platform's templates in a namespace of Cluster API to which a MachineSet or a MachineDeployment refers, or from which
+// a machine was made. A MachineDeployment may refer to a template to which none of its MachineSets refers: it is paused, or has only just been created.
 func UsedTemplates(ctx context.Context, from client.Reader, p conversion.Platform, namespace string) (sets.Set[string], error) {
 	used := sets.New[string]()
 	referred := func(o *unstructured.Unstructured) string {

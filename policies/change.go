@@ -222,8 +222,8 @@ type ControlPlane struct {
 	Now time.Time
 	// MayRecreate reports that the strategy Recreate is allowed.
 	MayRecreate bool
-	// NotReadyGrace is the operator's setting: how long a Node may be not ready before its Machine counts as unavailable. If it is nil, the setting is unknown, and
-	// a plan assumes the default.
+	// NotReadyGrace is the operator's setting: how long a Node may be not ready before its Machine counts as unavailable. If it is nil, the setting is unknown,
+	// and a plan assumes the default.
 	NotReadyGrace *time.Duration
 	// Set is the stored ControlPlaneMachineSet, if the review is about one of its Machines; nil if there is no set.
 	Set *Object

@@ -105,8 +105,8 @@ func (w Woken) usersOf(ctx context.Context, namespace, template string, p conver
 	return append(out, w.madeFor(ctx, namespace, template, p)...)
 }
 
-// LentTo returns, for a MachineSet or MachineDeployment of Cluster API, the pair for which the mirror made the template to which the object refers. Such a template may outlive the set
-// that it was made for, and no event of the template shows that the last reference to it is gone.
+// LentTo returns, for a MachineSet or MachineDeployment of Cluster API, the pair for which the mirror made the template to which the object refers. Such a
+// template may outlive the set that it was made for, and no event of the template shows that the last reference to it is gone.
 func (w Woken) LentTo(p conversion.Platform) func(context.Context, client.Object) []reconcile.Request {
 	return func(ctx context.Context, o client.Object) []reconcile.Request {
 		u, ok := o.(*unstructured.Unstructured)

@@ -13,8 +13,8 @@ import (
 	"github.com/poundlock/poundlock/policies"
 )
 
-// ArrivingPrefix begins the value that PausedAnnotation of a Cluster API object gets right before Cluster API becomes authoritative. The generation of the Machine
-// API object follows, so that a request that is withdrawn and repeated gets another value.
+// ArrivingPrefix begins the value that PausedAnnotation of a Cluster API object gets right before Cluster API becomes authoritative. The generation of the
+// Machine API object follows, so that a request that is withdrawn and repeated gets another value.
 const ArrivingPrefix = "authority-arrives-"
 
 // Arriving returns the value of PausedAnnotation that announces that Cluster API becomes authoritative for an object in one of its generations.

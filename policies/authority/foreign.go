@@ -102,8 +102,8 @@ func formerMirror(o *policies.Object) bool {
 	})
 }
 
-// ReduceManagedFields returns the content of an object with only those managed fields that formerMirror reads: the writers of the pause annotation. Nobody reads
-// the others of an object that is looked up for a review or by the plugin, and they are most of the object's bytes. The given content is not changed.
+// ReduceManagedFields returns the content of an object with only those managed fields that formerMirror reads: the writers of the pause annotation. Nobody
+// reads the others of an object that is looked up for a review or by the plugin, and they are most of the object's bytes. The given content is not changed.
 func ReduceManagedFields(content map[string]any) map[string]any {
 	metadata, ok := content["metadata"].(map[string]any)
 	if !ok || metadata["managedFields"] == nil {

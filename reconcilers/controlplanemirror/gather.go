@@ -181,7 +181,8 @@ func mine(o *unstructured.Unstructured) bool {
 	return controlplanetemplate.IsOwn(o.GetAnnotations()[authority.MirrorAnnotation], o.GetName())
 }
 
-// gatherUsed reads which templates are in use: by the set itself, by Cluster API's MachineSets and MachineDeployments, and by machines that were made from them.
+// gatherUsed reads which templates are in use: by the set itself, by Cluster API's MachineSets and MachineDeployments, and by machines that were made from
+// them.
 func (r *reconciler) gatherUsed(ctx context.Context, from client.Reader, s *state) (err error) {
 	s.used, err = facts.UsedTemplates(ctx, from, s.env.Platform, s.pair.ClusterAPI)
 	if err == nil && s.member != nil {

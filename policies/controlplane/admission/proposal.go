@@ -93,8 +93,8 @@ func Read(o *policies.Object) (*machinev1.ControlPlaneMachineSet, error) {
 	return set, json.Unmarshal(o.Raw(), set)
 }
 
-// view returns the view of the requested set. It has neither Unreflected nor Behind: whether Cluster API's side can follow the requested set is known only after
-// the mirror has tried.
+// view returns the view of the requested set. It has neither Unreflected nor Behind: whether Cluster API's side can follow the requested set is known only
+// after the mirror has tried.
 func (p *proposal) view() controlplane.View {
 	v := controlplane.ViewOf(p.set, p.ControlPlane)
 	v.Unresolved, v.Authority = p.Unresolved, p.authority
