@@ -270,6 +270,9 @@ func (r Reader) room(ctx context.Context, s *pairs.State) (err error) {
 	}
 	selector := client.MatchingLabelsSelector{Selector: authority.SelectorOf(roster.Sets[authority.ClusterAPI])}
 	counted, err := served.List(ctx, r.Live, s.Kind.ClusterAPIGVK(), s.Pair.ClusterAPI, selector)
+	if served.Missing(err) {
+		return nil // the mirror waits for the CRD (WaitsForKind)
+	}
 	if err != nil {
 		return err
 	}
