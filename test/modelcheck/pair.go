@@ -36,6 +36,8 @@ type pair struct {
 	halted bool
 	// away: Poundlock is removed, and its admission with it.
 	away bool
+	// restored: a backup has brought the provider's object back, so it may be without an owner.
+	restored bool
 }
 
 // view is a cache. seen is the version that it shows. next is one version that came after seen and is older than what is stored; 0: none.
@@ -357,12 +359,12 @@ func (v *view) lag(was, now object) {
 }
 
 // showC, showI and showK return what a cache that is up to date would show, as far as its controller acts on it. A provider leaves an object without an owner
-// alone, such as one that was restored, even if that has the provider's finalizer.
+// alone, even if that has the provider's finalizer.
 func (w *pair) showC() object {
 	return w.show(w.c & (there | leaving | syncFin | ctlFin | pauseRequested | acting | paused | hooked))
 }
 func (w *pair) showI() object {
-	if w.i.has(leaving) && w.i&(owned|dangling) == 0 {
+	if w.restored && w.i&(owned|dangling) == 0 {
 		return 0
 	}
 	return w.show(w.i & (there | leaving | ctlFin | pauseRequested | acting | paused | pid))

@@ -50,7 +50,7 @@ var (
 	besideRestored      = scene{name: "a new Machine, with a restored object", world: func() pair { return pair{m: there | fresh, i: there | mark} }}
 	besideEnding        = scene{name: "a Machine that is Machine API's, with a restored object that somebody deletes", world: func() pair {
 		w := ofMachineAPI()
-		w.i = there | mark | ctlFin | leaving | pid
+		w.i, w.restored = there|mark|ctlFin|leaving|pid, true
 		return w
 	}}
 	newMachineForClusterAPI = scene{name: "a new Machine for Cluster API", world: func() pair { return pair{m: there | fresh | wants} }}
