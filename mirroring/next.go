@@ -182,10 +182,10 @@ func (s steps) firstCore(want *unstructured.Unstructured) *pairs.Write {
 	return fields.Become(s.State, want, nil)
 }
 
-// standStill returns the write that pauses the infrastructure machine before the mirror makes the Cluster API Machine its owner. Without an owner, the provider
-// does not act on an infrastructure machine, even if that is not paused. An infrastructure machine is in this state if it was restored without its Machine,
-// which was authoritative in Cluster API. It is paused also while it is being deleted: as soon as it had an owner, the provider would complete the deletion,
-// and terminate the instance. The pause is written in the handoff's name, because the managed fields show since when an object is paused.
+// standStill returns the write that pauses the infrastructure machine before the mirror makes the Cluster API Machine its owner. Without an owner of that name,
+// the provider does not act on an infrastructure machine, even if that is not paused. An infrastructure machine is in this state if it was restored without its
+// Machine, which was authoritative in Cluster API. It is paused also while it is being deleted: as soon as it had an owner, the provider would complete the
+// deletion, and terminate the instance. The pause is written in the handoff's name, because the managed fields show since when an object is paused.
 func (s steps) standStill() *pairs.Write {
 	o := s.Infra
 	owned := func(r metav1.OwnerReference) bool { return s.Core != nil && r.UID == s.Core.GetUID() }

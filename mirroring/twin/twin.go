@@ -125,9 +125,9 @@ func (s Twin) mirrored(converted *unstructured.Unstructured, apiVersion, kind, n
 	return want
 }
 
-// keepPause leaves the pause annotation of an object that exists as it is. Only the handoff pauses such an object, in its own name, so that it is known since
-// when the object is paused. If the mirror repeated a pause that somebody has removed, or gave it another value, it would become the only owner of the
-// annotation, and would seem to have had it since the object was created.
+// keepPause leaves the pause annotation of an object that exists as it is. Such an object is only paused in the handoff's name, so that it is known since when
+// the object is paused. If the mirror repeated a pause that somebody has removed, or gave it another value, it would become the only owner of the annotation,
+// and would seem to have had it since the object was created.
 func keepPause(want, is *unstructured.Unstructured) {
 	if is == nil {
 		return

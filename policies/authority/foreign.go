@@ -93,8 +93,8 @@ func runsAnother(p Provider, machine string, owners []metav1.OwnerReference, ins
 }
 
 // formerMirror reports whether Poundlock wrote the object's pause annotation, as the managed fields show. Then the object was the mirror until `kubectl
-// poundlock cleanup` removed its MirrorAnnotation, and no controller has acted on it since. This is certain, because Poundlock never writes to a foreign
-// object, and because the API server removes the record of the writer when somebody removes the annotation.
+// poundlock cleanup` removed its MirrorAnnotation, and no controller has acted on it since. This is certain, because Poundlock pauses no foreign Machine and no
+// foreign infrastructure machine, and because the API server removes the record of the writer when somebody removes the annotation.
 func formerMirror(o *policies.Object) bool {
 	pause := managedfields.Path("metadata", "annotations", PausedAnnotation)
 	return o.HasAnnotation(PausedAnnotation) && slices.ContainsFunc(managedFields(o), func(e metav1.ManagedFieldsEntry) bool {

@@ -75,7 +75,7 @@ func (p *pauses) left(o *unstructured.Unstructured, now time.Time, wait time.Dur
 //
 // If the handoff wrote the pause, the handoff's own entry counts. The mirror's apply repeats the pause with everything else, and must not restart the wait. If
 // the annotation was removed and then set again by somebody else, the handoff's entry no longer has it. If only the mirror's apply has the annotation, the
-// object has been paused since it was created, because the mirror pauses nothing that exists (twin.WantInfra).
+// object has been paused since it was created, because its apply pauses nothing that exists (twin.WantInfra).
 func pausedAt(o *unstructured.Unstructured) (at time.Time, known bool) {
 	var handoffs, others, mirrors time.Time
 	for _, f := range o.GetManagedFields() {
