@@ -87,6 +87,22 @@ func goesTo(c policies.Change) API {
 	return Unset
 }
 
+// labelsThere returns the labels that the twin of a Machine has, and will have once the change of its labels is mirrored. The twin has labels of its own API,
+// such as the name of the cluster, by which that API's sets select.
+func labelsThere(c policies.Change) (before, after map[string]string) {
+	if c.Facts.Twin == nil {
+		return c.Old.Metadata.Labels, c.New.Metadata.Labels
+	}
+	before = c.Facts.Twin.Metadata.Labels
+	after = maps.Clone(before)
+	maps.DeleteFunc(after, func(name, _ string) bool {
+		_, had := c.Old.Metadata.Labels[name]
+		_, has := c.New.Metadata.Labels[name]
+		return had && !has
+	})
+	return before, labels.Merge(after, c.New.Metadata.Labels)
+}
+
 // Relabelled warns if a MachineSet counts another number of Machines because of a Machine's new labels. A set keeps a Machine that it owns and no longer
 // selects, and does not count it. A set adopts a Machine that it selects and that no set owns. After a move, the sets of the other API do.
 func Relabelled(c policies.Change) policies.Verdict {
@@ -94,8 +110,12 @@ func Relabelled(c policies.Change) policies.Verdict {
 		return policies.Verdict{}
 	}
 	var out []string
+	beforeThere, afterThere := labelsThere(c)
 	for _, set := range c.Facts.Siblings {
 		before, after := takes(set, c.Old.Metadata.Labels), takes(set, c.New.Metadata.Labels)
+		if apiOf(set) != apiOf(c.Old) {
+			before, after = takes(set, beforeThere), takes(set, afterThere)
+		}
 		switch name := set.Metadata.Name; {
 		case set.Deleting() || before == after:
 		case before && controlledBy(c.Old, set):
