@@ -26,7 +26,9 @@ func (w *world) family(t *testing.T, set string, api authority.API) *family {
 	t.Helper()
 	kinds := authority.Kinds()
 	f := &family{machines: &twins{w, kinds[0]}, sets: &twins{w, kinds[1]}, set: set}
-	f.sets.adopt(t, set, authority.MachineAPI)
+	f.sets.adopt(t, set, authority.MachineAPI, func(o *unstructured.Unstructured) {
+		_ = unstructured.SetNestedField(o.Object, int64(5), "spec", "replicas") // Cluster API's set has room for every Machine of a test
+	})
 	f.sets.mirrored(t, set, 0)
 	if api == authority.ClusterAPI {
 		f.sets.over(t, set)
