@@ -30,6 +30,9 @@ var definitions = schema.GroupVersionKind{Group: apiextensionsv1.GroupName, Vers
 
 // New returns the cache. It is a cache.NewCacheFunc.
 func New(cfg *rest.Config, o cache.Options) (cache.Cache, error) {
+	if o.Mapper != nil {
+		o.Mapper = withScopes(o.Mapper, o.ByObject)
+	}
 	real, err := cache.New(cfg, o)
 	if err != nil {
 		return nil, err
