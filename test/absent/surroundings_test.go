@@ -55,7 +55,8 @@ type loss struct {
 	unseen bool
 	// restarts: Poundlock is killed while the object is being deleted, and starts again at once.
 	restarts bool
-	// late: Poundlock is killed once the object is gone, and starts again before the object is recreated. Then a Machine of the API that stays is deleted.
+	// late: Poundlock is killed once the object is gone, and starts again before the object is recreated. If Machine API stays, a Machine of it is
+	// deleted then.
 	late bool
 	// held: a MachineSet is deleted, too. Its deletion waits, because another set of its API would adopt a Machine that it leaves.
 	held bool
@@ -96,6 +97,7 @@ func losses() []loss {
 		{kind: "Namespace", name: capi, takes: clusterAPI, refuses: true},
 		{kind: "Namespace", name: capi, takes: clusterAPI, restarts: true},
 		{kind: crd, name: "machines.machine.openshift.io", takes: machineAPI},
+		{kind: crd, name: "machines.machine.openshift.io", takes: machineAPI, late: true},
 		{kind: crd, name: "machinesets.machine.openshift.io", takes: machineAPI},
 		{kind: crd, name: "machinesets.machine.openshift.io", takes: machineAPI, unseen: true},
 		{kind: crd, name: "machinesets.cluster.x-k8s.io", takes: clusterAPI, unseen: true},
@@ -165,6 +167,13 @@ func (w world) loses(l loss, name string, line *string) {
 	}[l.kind])
 	o.SetNamespace(l.namespace)
 	o.SetName(l.name)
+	// A CRD that was recreated just now is marked within a minute.
+	w.eventually("a deletion to be refused before anybody has allowed it", func(ctx context.Context) error {
+		if err := w.Admin.Delete(ctx, o.DeepCopy(), client.DryRunAll); err == nil || !strings.Contains(err.Error(), "authority/surroundings") {
+			return fmt.Errorf("the answer is %v", err)
+		}
+		return nil
+	})
 	if err := w.Admin.Delete(w.Context(), o.DeepCopy()); err == nil || !strings.Contains(err.Error(), "authority/surroundings") {
 		w.Errorf("deleting it before anybody has allowed it: %v", err)
 	}
@@ -221,7 +230,9 @@ func (w world) loses(l loss, name string, line *string) {
 		w.must(w.StopManager())
 		w.must(w.StartManager(w.Context()))
 		process = w.Plane.PID(testcluster.Poundlock)
-		w.deletes(f, name+"-lone-machineapi")
+		if l.takes == "ClusterAPI" {
+			w.deletes(f, name+"-lone-machineapi")
+		}
 	}
 	writes := w.writesEnd()
 	alive := w.survivors(f, l)
