@@ -10,6 +10,7 @@ import (
 	apiextensionsv1 "k8s.io/apiextensions-apiserver/pkg/apis/apiextensions/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 	clusterv1 "sigs.k8s.io/cluster-api/api/core/v1beta2"
 	"sigs.k8s.io/controller-runtime/pkg/client"
@@ -27,6 +28,16 @@ var (
 
 var surroundingKinds = map[string]schema.GroupVersionKind{
 	authority.Namespace: NamespaceKind, authority.Definition: DefinitionKind, authority.Cluster: ClusterKind,
+}
+
+// ClusterPaused reports whether o is a Cluster that is paused (spec.paused), as authority.PausesAll does for the object of a review.
+func ClusterPaused(o client.Object) bool {
+	u, ok := o.(*unstructured.Unstructured)
+	if !ok {
+		return false
+	}
+	paused, _, _ := unstructured.NestedBool(u.Object, "spec", "paused")
+	return paused
 }
 
 // Leaving returns a sentence about a surrounding that is being deleted, or that is gone already (gone); "" if it stays. Its kind must be one of those above.

@@ -9,7 +9,6 @@ import (
 	"strings"
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
-	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/apimachinery/pkg/types"
 	ctrl "sigs.k8s.io/controller-runtime"
@@ -67,17 +66,10 @@ func pausesChange() predicate.Predicate {
 		CreateFunc:  func(event.CreateEvent) bool { return false },
 		DeleteFunc:  func(event.DeleteEvent) bool { return false },
 		GenericFunc: func(event.GenericEvent) bool { return false },
-		UpdateFunc:  func(e event.UpdateEvent) bool { return pausesAll(e.ObjectOld) != pausesAll(e.ObjectNew) },
+		UpdateFunc: func(e event.UpdateEvent) bool {
+			return facts.ClusterPaused(e.ObjectOld) != facts.ClusterPaused(e.ObjectNew)
+		},
 	}
-}
-
-func pausesAll(cluster client.Object) bool {
-	u, ok := cluster.(*unstructured.Unstructured)
-	if !ok {
-		return false
-	}
-	paused, _, _ := unstructured.NestedBool(u.Object, "spec", "paused")
-	return paused
 }
 
 // above returns the request for the pair of the MachineSet that owns a Machine. For a Machine without an owner it returns the set that the Machine's label

@@ -64,7 +64,7 @@ func TestRemediation(t *testing.T) {
 	t.Run("nor while more are unhealthy than the check allows", w.restricts)
 	t.Run("one of Cluster API's is deleted if its set is paused there, and left to a set that is not", w.owners)
 	t.Run("nor while the Cluster is paused, until it is unpaused", w.standsStill)
-	t.Run("nor where a template says how to remediate, which is told, until its remediator gives up", w.templates)
+	t.Run("nor where a template says how to remediate, which an event reports, until its remediator gives up", w.templates)
 }
 
 type world struct {

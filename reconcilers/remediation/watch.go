@@ -43,7 +43,7 @@ func (r *reconciler) setup(mgr ctrl.Manager) error {
 		{of(machineKind().ClusterAPIGVK()), r.checks, changed(machineHealth)},
 		{of(setKind().MachineAPIGVK()), r.checks, changed(setAuthority)},
 		{of(setKind().ClusterAPIGVK()), r.checks, changed(setAuthority)},
-		{of(facts.ClusterKind), r.checks, changed(clusterPause)},
+		{of(facts.ClusterKind), r.checks, changed(func(o client.Object) any { return facts.ClusterPaused(o) })},
 		{&corev1.Node{}, r.checks, changed(nodeHealth)},
 	} {
 		if err := c.Watch(source.Kind(mgr.GetCache(), w.object, handler.EnqueueRequestsFromMapFunc(w.to), w.only)); err != nil {
@@ -120,16 +120,6 @@ func setAuthority(o client.Object) any {
 	}
 	current, _, _ := unstructured.NestedString(u.Object, "status", "authoritativeAPI")
 	return []any{current, paused(u), u.GetDeletionTimestamp()}
-}
-
-// clusterPause returns whether a Cluster is paused.
-func clusterPause(o client.Object) any {
-	u, ok := o.(*unstructured.Unstructured)
-	if !ok {
-		return nil
-	}
-	paused, _, _ := unstructured.NestedBool(u.Object, "spec", "paused")
-	return paused
 }
 
 // nodeHealth returns a Node's conditions without the time at which the Node last reported that nothing has changed.
